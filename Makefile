@@ -1,0 +1,39 @@
+# Every target sets up what it needs on a machine with python3 (3.11+), make and a package index.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run demo test check fmt lock clean
+
+$(READY): pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(READY)
+
+run: $(READY)
+	$(BIN)/concertina serve $(ARGS)
+
+demo: $(READY)
+	$(BIN)/concertina demo $(ARGS)
+
+test: $(READY)
+	$(BIN)/python -m pytest -m "not whole and not bench" $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock:
+	$(BIN)/pip-compile --quiet --allow-unsafe --generate-hashes --strip-extras --all-extras \
+		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,3 @@
+"""
+The admin port: metrics, stats, sessions, explain.
+"""

@@ -1,0 +1,46 @@
+"""
+Read and write JSON as clients really send it.
+"""
+
+from __future__ import annotations
+
+import json as stdlib_json
+from typing import Any
+
+import orjson
+
+_SURROGATE_HINT = b"\\u"
+
+
+def loads(body: bytes) -> Any:
+    """
+    Parse *body*; lone surrogates, which orjson refuses, are accepted.
+
+    Raises ``ValueError`` where it is no JSON.
+    """
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if _SURROGATE_HINT not in body and b"NaN" not in body and b"Infinity" not in body:
+            raise
+    try:
+        return stdlib_json.loads(body.decode("utf-8"))
+    except RecursionError as exc:
+        raise ValueError("JSON is nested too deeply") from exc
+
+
+def dumps(value: object) -> bytes:
+    """
+    Serialise compactly; text with lone surrogates is written with escapes.
+    """
+    try:
+        return orjson.dumps(value)
+    except (TypeError, orjson.JSONEncodeError):
+        return stdlib_json.dumps(value, separators=(",", ":")).encode("ascii")  # noqa: TID251 - orjson refused it
+
+
+def clean_text(text: str) -> str:
+    """
+    Replace lone surrogates, so that text of ours can always be encoded.
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")

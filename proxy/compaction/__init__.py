@@ -1,0 +1,3 @@
+"""
+The pure phases of a compaction: prune, bound, assemble, repair, validate.
+"""

@@ -1,0 +1,3 @@
+"""
+YAML and environment into frozen settings; mistakes are explained by path and line.
+"""

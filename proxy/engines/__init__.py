@@ -1,0 +1,3 @@
+"""
+The engine seam, with the ``compressor`` and the plain ``window``.
+"""

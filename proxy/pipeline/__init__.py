@@ -1,0 +1,3 @@
+"""
+The life of one exchange as named steps; background work; the only room that touches stores.
+"""

@@ -1,0 +1,3 @@
+"""
+Redaction of secrets and the injection scan.
+"""

@@ -1,0 +1,3 @@
+"""
+Conversation identity, compaction records, sessions, and the stores that hold them.
+"""

@@ -1,0 +1,3 @@
+"""
+The aiohttp edge: listen, receive, relay, drain.
+"""

@@ -1,0 +1,3 @@
+"""
+A scriptable OpenAI-compatible upstream, strict where real providers are strict.
+"""

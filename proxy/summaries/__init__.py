@@ -1,0 +1,3 @@
+"""
+Summarisers: ``llm`` asks a model, ``extractive`` needs none.
+"""

@@ -1,0 +1,3 @@
+"""
+Event and metric names, and their set-up.
+"""

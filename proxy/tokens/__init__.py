@@ -1,0 +1,3 @@
+"""
+Token estimates and their calibration.
+"""

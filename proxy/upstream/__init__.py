@@ -1,0 +1,3 @@
+"""
+The client side of the proxy: headers, URLs, relay, window discovery, credentials.
+"""

@@ -1,0 +1,3 @@
+"""
+Which model has which window, tiers, learned limits.
+"""
