@@ -12,7 +12,6 @@ from typing import Literal, Self
 from proxy.chat.json import dumps, loads
 
 EditKind = Literal["stub", "cut", "media", "arguments"]
-Placement = Literal["row", "merged", "none"]
 DIGEST_BYTES = 16
 
 
@@ -48,7 +47,6 @@ class Record:
     head_end: int
     cut: int
     summary: str | None
-    placement: Placement
     restated: int | None = None
     restated_head: int = 0
     restated_tail: int = 0
