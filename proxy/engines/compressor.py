@@ -87,7 +87,13 @@ class Compressor(Engine):
         return self._fitted(bench, layout, before, summary=summary, job=job)
 
     def _fitted(
-        self, bench: _Bench, layout: Layout, before: int, *, summary: Summary | None = None, job: SummaryJob | None = None
+        self,
+        bench: _Bench,
+        layout: Layout,
+        before: int,
+        *,
+        summary: Summary | None = None,
+        job: SummaryJob | None = None,
     ) -> Compaction:
         if bench.task.posture is not Posture.NORMAL:
             layout = _cut_to_fit(bench, layout)

@@ -5,19 +5,19 @@ Decide what is sent: untouched, in the layout of an earlier turn, or compacted a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import structlog
 
-from proxy.chat.messages import leading_system_rows
+from proxy.chat.messages import Message, leading_system_rows
 from proxy.chat.request import ChatRequest
 from proxy.compaction.layout import Layout
 from proxy.engines.sizer import Sizer
 from proxy.errors import IllegalPlanError
 from proxy.pipeline.compacting import Compacting
-from proxy.pipeline.conversations import Conversations, Known
+from proxy.pipeline.conversations import Conversations, Identity, Known
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.exempt import exemption
 from proxy.pipeline.identify import Identifier
@@ -98,15 +98,24 @@ class Planner:
         if window is not None:
             found = replace(found, tokens=window)
         identity = await self._identifier.identify(exchange, request.model, rows)
-        scale = self._knowledge.scale(exchange, request.model, total, identity.digests)
+        scale = self._scale(exchange, request.model, rows, identity, total)
         budget = make_budget(
             exchange.compaction, window=found.tokens, asked_output=request.asked_output, fixed=fixed, scale=scale
         )
         known = Known()
         if total >= budget.threshold // 2 or window is not None:
             known = await self._conversations.known(identity, rows)
-        strict = strict or self._knowledge.strict_roles(exchange, request.model)
+        strict = strict or self._strict(exchange, request.model)
         return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict)
+
+    def _strict(self, exchange: Exchange, model: str) -> bool:
+        roles = exchange.compaction.roles
+        return roles == "strict" or (roles == "auto" and self._knowledge.facts(exchange, model).strict)
+
+    def _scale(self, exchange: Exchange, model: str, rows: Sequence[Message], identity: Identity, total: int) -> float:
+        anchor, covered = self._knowledge.anchor(exchange, model, identity.digests)
+        growth = self._counter.messages(rows[covered:]) if anchor else 0
+        return self._knowledge.scale(exchange, model, anchor, growth, total)
 
     def _measure(self, request: ChatRequest, leading: int) -> tuple[int, int]:
         counter = self._counter
@@ -118,7 +127,7 @@ class Planner:
         if bound is None or exchange.directives.force or exchange.mode == "observe":
             return False
         window = await self._knowledge.window(exchange, request.model)
-        scale = self._knowledge.scale(exchange, request.model, bound, ())
+        scale = self._knowledge.scale(exchange, request.model, None, 0, bound)
         budget = make_budget(
             exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
         )
