@@ -1,0 +1,73 @@
+"""
+Which headers pass: all but those that belong to one hop, and our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxy.upstream.wire import Headers
+
+OURS = "x-concertina-"
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_REQUEST_ONLY = HOP_BY_HOP | {"host", "expect"}
+# Naming one of these in Connection must not make the message unreadable.
+_KEPT = frozenset({"content-length", "content-type", "content-encoding"})
+
+
+def request_headers(headers: Headers, *, drop: frozenset[str] = frozenset(), body_size: int | None = None) -> Headers:
+    """
+    Return the client's headers as the upstream should get them.
+
+    *drop* holds lower-case names; *body_size* corrects ``Content-Length`` in its place (``None``: the body is streamed,
+    as long as the client says).
+    """
+    gone = _REQUEST_ONLY | drop | _listed(headers)
+    kept = []
+    for name, value in headers:
+        lower = name.lower()
+        if lower in gone or lower.startswith(OURS):
+            continue
+        kept.append((name, str(body_size) if lower == "content-length" and body_size is not None else value))
+    return tuple(kept)
+
+
+def response_headers(headers: Headers) -> Headers:
+    """
+    Return the upstream's headers as the client should get them.
+    """
+    chunked = any(name.lower() == "transfer-encoding" for name, _ in headers)
+    gone = HOP_BY_HOP | _listed(headers) | ({"content-length"} if chunked else frozenset())
+    return tuple(pair for pair in headers if pair[0].lower() not in gone)
+
+
+def with_added(headers: Headers, added: Mapping[str, str]) -> Headers:
+    """
+    Return *headers* with those of the configuration, which replace the client's of the same name.
+    """
+    if not added:
+        return headers
+    names = {name.lower() for name in added}
+    return (*(pair for pair in headers if pair[0].lower() not in names), *added.items())
+
+
+def _listed(headers: Headers) -> frozenset[str]:
+    """
+    Return the names that ``Connection`` declares to be of one hop.
+    """
+    values = [value for name, value in headers if name.lower() == "connection"]
+    if not values:
+        return frozenset()
+    return frozenset(token.strip().lower() for value in values for token in value.split(",")) - _KEPT
