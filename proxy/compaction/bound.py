@@ -32,7 +32,7 @@ def is_real_ask(message: Message) -> bool:
     """
     Tell whether the row is something a user asked, and not a summary that stands in a user row.
     """
-    return is_user(message) and not handover.is_summary_row(message) and bool(text_of(message).strip())
+    return is_user(message) and not handover.is_generated_row(message) and bool(text_of(message).strip())
 
 
 def head_end(rows: Sequence[Message], *, protect_first: int, has_system: bool) -> int:

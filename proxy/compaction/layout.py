@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proxy.chat.groups import group_starts
+from proxy.chat.language import detect_language
 from proxy.chat.messages import Message, is_user, parts, parts_of
 from proxy.compaction import handover
 from proxy.compaction.edits import apply_edit, cut_text
@@ -86,7 +87,7 @@ def summary_text(layout: Layout, rows: Sequence[Message]) -> str:
     ask = handover.ask_text(rows[layout.restated])
     if layout.restated_head or layout.restated_tail:
         ask = cut_text(ask, head=layout.restated_head, tail=layout.restated_tail)
-    return text + "\n\n" + handover.restate(ask)
+    return text + "\n\n" + handover.restate(ask, detect_language([ask]))
 
 
 def _edited(rows: Sequence[Message], index: int, edits: dict[int, list[Edit]]) -> Message:

@@ -45,7 +45,7 @@ def stub_text(rows: Sequence[Message], index: int) -> str:
     start = f"[old result of {_call_hint(call)}: {outcome}, {len(text):,} characters left out"
     room = STUB_CHARACTERS - len(start) - 3
     detail = _shorten(failure, room) if failure else _facts(text, room)
-    return clean_text(f"{start}; {detail}]" if detail and room > 8 else f"{start}]")  # noqa: PLR2004
+    return clean_text(f"{start}; {detail}]" if detail and room > 8 else f"{start}]")
 
 
 def first_failure_line(text: str) -> str:
@@ -85,7 +85,7 @@ def _facts(text: str, room: int) -> str:
         fact = match.group().rstrip(".,:-")
         if fact not in found and len(", ".join([*found, fact])) <= room:
             found.append(fact)
-        if len(found) >= 5:  # noqa: PLR2004
+        if len(found) >= 5:
             break
     return ", ".join(found)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proxy.chat.messages import Message, is_assistant, is_call_row, is_user, parts, text_of
-from proxy.chat.roles import Violation, violations
+from proxy.chat.roles import violations
 from proxy.compaction.bound import is_real_ask
-from proxy.compaction.handover import END_MARKERS
+from proxy.compaction.handover import END_MARKER
 from proxy.errors import IllegalPlanError
 
 CACHE_MARKS = 4
@@ -39,7 +39,7 @@ def _asks_something(planned: Sequence[Message]) -> bool:
 
 def _text_after_marker(row: Message) -> bool:
     text = text_of(row)
-    return any(text.rpartition(marker)[2].strip() for marker in END_MARKERS if marker in text)
+    return END_MARKER in text and bool(text.rpartition(END_MARKER)[2].strip())
 
 
 def _is_prefill(rows: Sequence[Message]) -> bool:

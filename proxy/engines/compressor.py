@@ -16,16 +16,13 @@ from proxy.compaction.bound import TailRule, head_end, is_real_ask, tail_start
 from proxy.compaction.edits import is_media_part
 from proxy.compaction.fit import argument_edits, cut_bodies
 from proxy.compaction.layout import Layout
-from proxy.compaction.restate import restating
 from proxy.compaction.prune import media_edits, prune_frontier, stub_edits
+from proxy.compaction.restate import restating
 from proxy.engines.base import Compaction, Engine, Posture, Report, Summarize, Task
 from proxy.engines.sizer import Sizer
 from proxy.records.record import Edit
 from proxy.summaries.base import Summary, SummaryJob
 from proxy.tokens.counter import TokenCounter
-
-TINY_WINDOW = 8_192
-"""Windows of this size and below get the short handover text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class Compressor(Engine):
             return self._fitted(bench, _fallback_layout(bench), before)
         job = _summary_job(bench, bounds)
         summary = await summarize(job)
-        text = handover.wrap(summary.text, tiny=bench.task.budget.window <= TINY_WINDOW)
+        text = handover.hand_over(summary.text, window=bench.task.budget.window)
         layout = replace(bounds, summary=text, depth=_depth(bench) + 1)
         return self._fitted(bench, layout, before, summary=summary, job=job)
 

@@ -4,22 +4,29 @@ Compact one request: take up what was prepared, or run the engine, at most three
 
 from __future__ import annotations
 
+from asyncio import Task, shield
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import structlog
 
+from proxy.compaction.handover import hand_over
 from proxy.compaction.layout import Layout, layout_of
 from proxy.compaction.prune import prune_frontier, stub_edits
-from proxy.engines.base import Compaction, Engine, Posture, Report, Task
+from proxy.engines.base import Compaction, Engine, Posture, Report
+from proxy.engines.base import Task as EngineTask
 from proxy.engines.sizer import Sizer
-from proxy.errors import IllegalPlanError
+from proxy.errors import IllegalPlanError, SummaryError
 from proxy.pipeline.conversations import Conversations, RecordFacts
+from proxy.pipeline.desk import TOO_SLOW
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.plan import Demand, Plan, write_plan
 from proxy.pipeline.scene import Scene
 from proxy.pipeline.summarizing import Summarizing
+from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.record import Record
+from proxy.summaries.base import Summary
 from proxy.tokens.counter import TokenCounter
 
 log = structlog.get_logger()
@@ -49,12 +56,14 @@ class Compacting:
         *,
         conversations: Conversations,
         summarizing: Summarizing,
+        tasks: TaskKeeper,
         clock: Callable[[], float],
     ) -> None:
         self._counter = counter
         self._engines = engines
         self._conversations = conversations
         self._summarizing = summarizing
+        self._tasks = tasks
         self._clock = clock
 
     async def compact(self, exchange: Exchange, scene: Scene, demand: Demand) -> Plan | None:
@@ -66,7 +75,7 @@ class Compacting:
         if start.prepared and not demand.shrinks:
             ready = self._taken_up(scene, start, size)
             if ready is not None:
-                plan = await self._kept(scene, ready, start, demand)
+                plan = await self._kept(exchange, scene, ready, start)
                 if plan is not None:
                     return plan
         return await self._passes(exchange, scene, demand, start)
@@ -91,11 +100,11 @@ class Compacting:
             if plan is None and self._may_stop(scene, demand, posture, layout):
                 break
             task = self._task(exchange, scene, replace(demand, posture=posture), layout)
-            summarize = self._summarizing.for_posture(exchange, scene, start.record, posture)
+            summarize = self._summarizing.for_posture(exchange, scene, posture)
             made = await engine.compact(task, summarize=summarize)
             if made.layout is None:
                 continue
-            better = await self._kept(scene, made, start, demand)
+            better = await self._kept(exchange, scene, made, start, changes=demand.changes)
             if better is None:
                 continue
             layout, plan = made.layout, better
@@ -111,9 +120,9 @@ class Compacting:
             return False
         return Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout) <= scene.budget.usable
 
-    def _task(self, exchange: Exchange, scene: Scene, demand: Demand, layout: Layout | None) -> Task:
+    def _task(self, exchange: Exchange, scene: Scene, demand: Demand, layout: Layout | None) -> EngineTask:
         beside = len(scene.request.body) - scene.rows_bytes if demand.byte_limit is not None else 0
-        return Task(
+        return EngineTask(
             system=scene.system,
             rows=scene.rows,
             previous=layout,
@@ -144,24 +153,57 @@ class Compacting:
             return None
         return Compaction(moved, Report(before, after, folded=moved.cut - moved.head_end))
 
-    async def _kept(self, scene: Scene, made: Compaction, start: _Start, demand: Demand) -> Plan | None:
+    async def _kept(
+        self,
+        exchange: Exchange,
+        scene: Scene,
+        made: Compaction,
+        start: _Start,
+        *,
+        changes: Mapping[str, Any] | None = None,
+    ) -> Plan | None:
         """
         Write the plan, and keep its record once it is known to be legal; whoever folded the same rows first wins.
         """
         if made.layout is None:
             return None
         try:
-            plan = write_plan(scene, made.layout, demand.changes, tokens=made.report.after)
+            plan = write_plan(scene, made.layout, changes, tokens=made.report.after)
             record = await self._conversations.keep(
                 made.layout, scene.identity, self._facts(made.report, start, pending=False)
             )
             if record.summary != made.layout.summary:
                 tokens = Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout_of(record))
-                plan = write_plan(scene, layout_of(record), demand.changes, tokens=tokens)
+                plan = write_plan(scene, layout_of(record), changes, tokens=tokens)
         except (IllegalPlanError, ValueError) as fault:
             log.warning("plan.illegal", fault=str(fault))
             return None
+        self._await_late(exchange, scene, made, record)
         return replace(plan, kind="compacted", record=record, summary=made.report.summary)
+
+    def _await_late(self, exchange: Exchange, scene: Scene, made: Compaction, record: Record) -> None:
+        """
+        Where a summary was too slow, keep it as a pending record when it comes.
+        """
+        summary, job = made.report.summary, made.report.job
+        if summary is None or job is None or TOO_SLOW not in summary.failures:
+            return
+        late = self._summarizing.late(exchange, scene, job)
+        if late is not None:
+            self._tasks.start(self._keep_late(late, scene, made, record), name="late summary")
+
+    async def _keep_late(self, late: Task[Summary], scene: Scene, made: Compaction, record: Record) -> None:
+        try:
+            summary = await shield(late)
+        except SummaryError:
+            return
+        if summary.degraded or made.layout is None:
+            return
+        text = hand_over(summary.text, window=scene.budget.window)
+        layout = replace(made.layout, summary=text)
+        report = replace(made.report, summary=summary)
+        facts = self._facts(report, _Start(layout, record), pending=True)
+        await self._conversations.keep(layout, scene.identity, facts)
 
     def _facts(self, report: Report, start: _Start, *, pending: bool) -> RecordFacts:
         inherited = start.record.degraded if start.record and report.summary is None else False

@@ -14,7 +14,7 @@ def disclosed(exchange: Exchange) -> Headers:
     """
     Return the headers of an exchange; token numbers only where they were counted, never a bound.
     """
-    found = [("action", exchange.action)]
+    found: list[tuple[str, str]] = [("action", exchange.action)]
     plan = exchange.plan
     if plan is not None and plan.scene is not None and plan.sent_tokens is not None:
         scene = plan.scene

@@ -21,7 +21,7 @@ PlanKind = Literal["untouched", "reused", "compacted"]
 @dataclass(frozen=True, slots=True)
 class Demand:
     """
-    What recovery asks of the next plan: a *window* in the model's tokens, a *byte_limit* for the whole body, the least
+    What recovery asks of the next plan: a *window* in our tokens, a *byte_limit* for the whole body, the least
     *posture*, top-level *changes* such as a lower max_tokens, or *strict* roles.
     """
 

@@ -95,10 +95,10 @@ class Planner:
         else:
             fixed, total = self._measure(request, leading)
         found = await self._knowledge.window(exchange, request.model)
-        if window is not None:
-            found = replace(found, tokens=window)
         identity = await self._identifier.identify(exchange, request.model, rows)
         scale = self._scale(exchange, request.model, rows, identity, total)
+        if window is not None:
+            found = replace(found, tokens=round(window * scale))
         budget = make_budget(
             exchange.compaction, window=found.tokens, asked_output=request.asked_output, fixed=fixed, scale=scale
         )
