@@ -82,6 +82,18 @@ class Planner:
             return self._resumed(scene, demand.changes)
         return await self._compacting.compact(exchange, scene, demand)
 
+    async def measured(self, exchange: Exchange, plan: Plan) -> Plan | None:
+        """
+        Return *plan* with its scene, ``None`` where the body is nothing we understand.
+        """
+        if plan.scene is not None:
+            return plan
+        request = await _parsed(plan.body)
+        if request is None:
+            return None
+        scene = await self.scene(exchange, request)
+        return replace(plan, scene=scene, messages=request.messages, sent_tokens=scene.total)
+
     async def scene(
         self, exchange: Exchange, request: ChatRequest, *, window: int | None = None, strict: bool = False
     ) -> Scene:
