@@ -56,7 +56,9 @@ def _cases(name: str, data: dict, count: Count, source: str) -> Iterator[Case]:
         if found:
             tail = rows[tail_start(rows, 0.05 * tokens, count) :]
             near = visible([*rows[:1], *tail])
-            yield Case(f"{name}@{share}", tuple(rows), tokens, tuple((needle, not holds(near, needle)) for needle in found))
+            yield Case(
+                f"{name}@{share}", tuple(rows), tokens, tuple((needle, not holds(near, needle)) for needle in found)
+            )
 
 
 def _identifiers(rows: Sequence[Message], later: Sequence[Message]) -> list[str]:

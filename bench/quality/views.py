@@ -72,7 +72,9 @@ def placeholder(rows: Sequence[Message], budget: int, count: Count) -> str:
     """
     start = tail_start(rows, TAIL_SHARE * budget, count)
     cleared = [
-        {**row, "content": "[old tool output cleared to save space]"} if is_tool_result(row) and len(text_of(row)) > 200 else row
+        {**row, "content": "[old tool output cleared to save space]"}
+        if is_tool_result(row) and len(text_of(row)) > 200
+        else row
         for row in rows[:start]
     ]
     head = cleared[:2]

@@ -13,7 +13,9 @@ from typing import Literal
 FindingKind = Literal["override", "invisible", "markup"]
 
 # Joiners inside emoji and Indic or Arabic words are legitimate; runs and bidirectional overrides are not.
-_INVISIBLE = re.compile("[\u200b\u2060-\u2064\ufeff\u00ad\u180e\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]|[\u200c\u200d]{2,}")
+_INVISIBLE = re.compile(
+    "[\u200b\u2060-\u2064\ufeff\u00ad\u180e\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]|[\u200c\u200d]{2,}"
+)
 _MARKUP = re.compile(
     r"<!--(?=[^<>]{0,300}?(?:ignore|instruction|system|assistant|prompt|secret))"
     r"|<[a-z]{1,10}\b[^<>]{0,200}?(?:display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0|\bhidden\b)[^<>]{0,200}>"

@@ -55,23 +55,48 @@ _KEY_HINTS = (
     "pypi-", "_v1_", "sg.", "gsk_", "xai-", "pplx-", "nvapi-", "r8_", "tvly-", "shpat_", "shpca_", "shppa_", "shpss_",
     "lin_api_", "ntn_", "sbp_", "figd_", "dckr_pat_", "atatt3", "hvs.", "hvb.", "key-",
 )  # fmt: skip
-_SECRET_NAMES = (
+_NAMES_OF_SECRETS = (
     r"api[_-]?key|apikey|secret(?:[_-]?key)?|passw(?:or)?d|passwd|passphrase|\bpwd|private[_-]?key|access[_-]?key"
     r"|credentials?|auth[_-]?token|token(?!s|iz)"
 )
 _ASSIGNMENT = re.compile(
-    r"(?P<name>(?:" + _SECRET_NAMES + r")(?:_[A-Za-z0-9]{1,12}){0,2})"
+    r"(?P<name>(?:" + _NAMES_OF_SECRETS + r")(?:_[A-Za-z0-9]{1,12}){0,2})"
     r"(?P<sign>\\?[\"']?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3})"
     r"(?P<value>\\?\"[^\"\n\\]{3,400}\\?\"|'[^'\n\\]{3,400}'|[^\s\"',;(){}<>\\]{4,400})",
     re.IGNORECASE,
 )
 _PASSWORDS = ("pass", "pwd", "secret")
 _PLAIN_WORD = re.compile(r"[A-Za-z_][A-Za-z_.\[\]|]*")
-_CODE = re.compile(r"(?:os|process|self|this|config|cfg|settings|env|environ|args|request|req|ctx|options)\b[.\[]|[$%<{&*@]")
+_CODE = re.compile(
+    r"(?:os|process|self|this|config|cfg|settings|env|environ|args|request|req|ctx|options)\b[.\[]|[$%<{&*@]"
+)
 _TYPE = re.compile(r"[A-Za-z.]+\[[A-Za-z., |\[\]]*\]?")
 _PLACEHOLDERS = frozenset(
-    "none null nil true false str string bytes any optional undefined int number bool boolean text password secret token "
-    "required changeme redacted xxx".split()
+    [
+        "none",
+        "null",
+        "nil",
+        "true",
+        "false",
+        "str",
+        "string",
+        "bytes",
+        "any",
+        "optional",
+        "undefined",
+        "int",
+        "number",
+        "bool",
+        "boolean",
+        "text",
+        "password",
+        "secret",
+        "token",
+        "required",
+        "changeme",
+        "redacted",
+        "xxx",
+    ]
 )
 
 
@@ -95,7 +120,12 @@ def _harmless(name: str, value: str, *, quoted: bool, sign: str) -> bool:
     """
     Tell whether an assignment holds code, a type, a count or a placeholder rather than a secret.
     """
-    if value.startswith("[redacted") or value.strip("*.•x") == "" or value.lower() in _PLACEHOLDERS or _CODE.match(value):
+    if (
+        value.startswith("[redacted")
+        or value.strip("*.•x") == ""
+        or value.lower() in _PLACEHOLDERS
+        or _CODE.match(value)
+    ):
         return True
     if value.lower() == name or _TYPE.fullmatch(value):
         return True

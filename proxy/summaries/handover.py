@@ -46,8 +46,13 @@ _RESTATED: Mapping[str, str] = {
 }
 # The first lines of ours, whatever the version, and just enough of Hermes Agent's to know them again.
 _OURS = re.compile(rf"\s*{re.escape(_OPENING)}[^\]\n]*\][^\n]*\n[^\n]*(?:\n+|$)")
-_HERMES = re.compile(r"\s*\[CONTEXT (?:SUMMARY\b[^\]\n]{0,80}\]:?\s*|COMPACTION\b[^\]\n]{0,80}\]:?(?:[^\n]*\n+)?)", re.IGNORECASE)
-_HERMES_END = re.compile(r"\n\s*-{2,}\s*END OF (?:CONTEXT )?SUMMARY\b[^\n]*|\n\s*\[(?:END|/)[^\]\n]{0,40}(?:SUMMARY|COMPACTION)\]", re.IGNORECASE)
+_HERMES = re.compile(
+    r"\s*\[CONTEXT (?:SUMMARY\b[^\]\n]{0,80}\]:?\s*|COMPACTION\b[^\]\n]{0,80}\]:?(?:[^\n]*\n+)?)", re.IGNORECASE
+)
+_HERMES_END = re.compile(
+    r"\n\s*-{2,}\s*END OF (?:CONTEXT )?SUMMARY\b[^\n]*|\n\s*\[(?:END|/)[^\]\n]{0,40}(?:SUMMARY|COMPACTION)\]",
+    re.IGNORECASE,
+)
 
 
 def wrap(summary: str, *, language: str = ENGLISH, tiny: bool = False, lost_turns: int = 0) -> str:

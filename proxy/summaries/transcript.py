@@ -13,8 +13,8 @@ from proxy.chat.messages import (
     is_assistant,
     is_system,
     is_tool_result,
-    parts,
     part_text,
+    parts,
     role_of,
     text_of,
     tool_calls,
@@ -98,7 +98,9 @@ def _label(row: Message) -> str:
 
 
 def _media(row: Message) -> list[str]:
-    return [f"[{part.get('type', 'media')}]" for part in parts(row) if not part_text(part) and part.get("type") != "text"]
+    return [
+        f"[{part.get('type', 'media')}]" for part in parts(row) if not part_text(part) and part.get("type") != "text"
+    ]
 
 
 def _calls(row: Message, caps: Caps, *, mask: bool) -> list[str]:

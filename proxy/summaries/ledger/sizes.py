@@ -7,9 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from proxy.summaries.extractive.units import Source, Unit
+from proxy.summaries.ledger.units import Source, Unit
 
-_PIECE = re.compile(r"[A-Za-z]{1,8}|\d{1,3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_A-Za-z]{1,3}|[^\w\s]{1,2}|_")
+_PIECE = re.compile(
+    r"[A-Za-z]{1,8}|\d{1,3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_A-Za-z]{1,3}|[^\w\s]{1,2}|_"
+)
 _SAMPLE_CHARS = 6_000
 _SAMPLE_UNITS = 160
 _RATIO_BOUNDS = (0.3, 3.0)

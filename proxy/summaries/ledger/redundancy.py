@@ -7,10 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from proxy.summaries.extractive.calls import Call
-from proxy.summaries.extractive.units import Source, Unit, without_line_number
+from proxy.summaries.ledger.calls import Call
+from proxy.summaries.ledger.units import Source, Unit, without_line_number
 
-_CLOCK = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?|\b\d+(?:\.\d+)?\s?m?s\b")
+_CLOCK = re.compile(
+    r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?|\b\d+(?:\.\d+)?\s?m?s\b"
+)
 _SPACE = re.compile(r"\s+")
 _DIGITS = re.compile(r"\d+")
 
@@ -24,7 +26,10 @@ def keep_distinct(units: Sequence[Unit], calls: Sequence[Call]) -> list[Unit]:
     current = _without_outdated(units, calls)
     seen: set[str] = set()
     kept: list[Unit] = []
-    for unit in [*(u for u in current if u.source is Source.USER), *(u for u in reversed(current) if u.source is not Source.USER)]:
+    for unit in [
+        *(u for u in current if u.source is Source.USER),
+        *(u for u in reversed(current) if u.source is not Source.USER),
+    ]:
         key = _key(unit)
         if key not in seen:
             seen.add(key)

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proxy.summaries.extractive import cues
-from proxy.summaries.extractive.lexicon import Lexicon
-from proxy.summaries.extractive.roles import Candidate
-from proxy.summaries.extractive.units import Source
+from proxy.summaries.ledger.lexicon import Lexicon
+from proxy.summaries.ledger.roles import Candidate
+from proxy.summaries.ledger.units import Source
 
 _SPOKEN = frozenset({Source.USER, Source.ASSISTANT, Source.NOTE})
 _OVERLAP = 0.5

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
-from proxy.summaries.extractive.roles import Candidate
+from proxy.summaries.ledger.roles import Candidate
 
 _STEPS = 64
 _STEP = [sqrt(n + 1) - sqrt(n) for n in range(_STEPS)]

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from proxy.chat.json import loads
 from proxy.chat.messages import Message, is_assistant, is_tool_result, result_id, text_of, tool_calls
-from proxy.summaries.extractive.calls import open_items, open_todo_lines, read_call
-from proxy.summaries.extractive.cues import TODO_NAME
-from proxy.summaries.extractive.units import clean
+from proxy.summaries.ledger.calls import open_items, open_todo_lines, read_call
+from proxy.summaries.ledger.cues import TODO_NAME
+from proxy.summaries.ledger.units import clean
 
 _LISTED = re.compile(r"\[[ xX✓~-]\]|^\s*(?:[-*•]|\d+[.)])\s+\S", re.MULTILINE)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from proxy.chat.messages import Message, is_assistant, is_user, text_of
 from proxy.summaries.extractive import cues
-from proxy.summaries.extractive.calls import Call
-from proxy.summaries.extractive.lexicon import Lexicon
-from proxy.summaries.extractive.units import Source, Unit, sentences
 from proxy.summaries.handover import is_generated_row
+from proxy.summaries.ledger.calls import Call
+from proxy.summaries.ledger.lexicon import Lexicon
+from proxy.summaries.ledger.units import Source, Unit
 from proxy.summaries.sections import Section
 
 _QUESTION_CHARS = 240
@@ -122,7 +122,13 @@ def _user(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bool) -
     if unit.row == turns.unanswered:
         return Candidate(unit, Section.IN_PROGRESS, features, 2 * weight, 0, must=True)
     asks_later = pending and not cues.QUESTION.search(text)
-    section = Section.PENDING if asks_later and not cues.CORRECTION.search(text) else Section.CONSTRAINTS if rules else Section.DONE
+    section = (
+        Section.PENDING
+        if asks_later and not cues.CORRECTION.search(text)
+        else Section.CONSTRAINTS
+        if rules
+        else Section.DONE
+    )
     return Candidate(unit, section, features, weight, 0, must=rules or pending)
 
 
@@ -152,7 +158,9 @@ def _line(unit: Unit, features: tuple[int, ...], *, exact: bool) -> Candidate:
         weight = 2.0
     if not exact:
         weight *= 0.5
-    return Candidate(unit, Section.CRITICAL, features, weight * (_SHAPE_FLOOR + _SHAPE_SPAN * unit.rarity), 0, error=error)
+    return Candidate(
+        unit, Section.CRITICAL, features, weight * (_SHAPE_FLOOR + _SHAPE_SPAN * unit.rarity), 0, error=error
+    )
 
 
 def _lead(parts: Sequence[Unit]) -> list[Unit]:

@@ -99,7 +99,9 @@ def _field(item: Any) -> str:
 
 
 def _is_plain(item: object) -> bool:
-    return not isinstance(item, dict | list) and not (isinstance(item, str) and ("\n" in item or len(item) > LINE_CHARS))
+    return not isinstance(item, dict | list) and not (
+        isinstance(item, str) and ("\n" in item or len(item) > LINE_CHARS)
+    )
 
 
 def _is_short(item: object) -> bool:

@@ -9,12 +9,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from proxy.chat.messages import Message, is_assistant, is_system, is_tool_result, result_id, role_of, text_of, tool_calls
+from proxy.chat.messages import (
+    Message,
+    is_assistant,
+    is_system,
+    is_tool_result,
+    result_id,
+    role_of,
+    text_of,
+    tool_calls,
+)
 from proxy.privacy.injection import strip_invisible
 from proxy.privacy.redact import redact
-from proxy.summaries.extractive.calls import Call, read_call
-from proxy.summaries.extractive.flatten import LINE_CHARS, Line, flatten_json
 from proxy.summaries.handover import is_generated_row, rest_after, unwrap
+from proxy.summaries.ledger.calls import Call, read_call
+from proxy.summaries.ledger.flatten import LINE_CHARS, Line, flatten_json
 from proxy.summaries.sections import Section, heading_of, section_of
 from proxy.summaries.transcript import without_data
 
@@ -159,7 +168,9 @@ def _assistant(index: int, text: str) -> Iterator[Unit]:
             yield Unit(index, Source.ASSISTANT, line.strip()[:LINE_CHARS], rarity=0.3)
         elif line.strip() and heading_of(line) is None:
             bare = line.strip().removeprefix("- ").removeprefix("* ")
-            yield from (Unit(index, Source.ASSISTANT, part) for sentence in sentences(bare) for part in _windows(sentence))
+            yield from (
+                Unit(index, Source.ASSISTANT, part) for sentence in sentences(bare) for part in _windows(sentence)
+            )
 
 
 def _call_units(calls: Sequence[Call], row: int) -> Iterator[Unit]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from proxy.summaries.extractive.lexicon import is_identifier
-from proxy.summaries.extractive.units import Source, Unit
+from proxy.summaries.ledger.lexicon import is_identifier
+from proxy.summaries.ledger.units import Source, Unit
 
-_STRING = re.compile(r"https?://[^\s\"'<>)\]]{4,160}|[^\s\"'`,;(){}\[\]<>|=\\，。、；：！？（）「」『』【】《》“”‘’…·]{3,120}")
+_STRING = re.compile(
+    r"https?://[^\s\"'<>)\]]{4,160}|[^\s\"'`,;(){}\[\]<>|=\\，。、；：！？（）「」『』【】《》“”‘’…·]{3,120}"
+)
 _EDGES = ".:!?*~-+&^"
 _SHORT = re.compile(r"[\d.,%:/-]{1,4}|\d+(?:\.\d+)?m?s|\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?")
 _SOURCE_WEIGHT = {

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.privacy.injection import is_suspicious
-from proxy.summaries.extractive.calls import Call
-from proxy.summaries.extractive.index import index_of
-from proxy.summaries.extractive.roles import Candidate
-from proxy.summaries.extractive.sizes import pieces
-from proxy.summaries.extractive.units import Source
 from proxy.summaries.handover import neutralise
 from proxy.summaries.language import ENGLISH
+from proxy.summaries.ledger.calls import Call
+from proxy.summaries.ledger.index import index_of
+from proxy.summaries.ledger.roles import Candidate
+from proxy.summaries.ledger.sizes import pieces
+from proxy.summaries.ledger.units import Source
 from proxy.summaries.sections import Section, render
 
 WORDS: Mapping[str, Mapping[str, str]] = {
@@ -76,7 +76,9 @@ def _critical(chosen: Sequence[Candidate], page: Page) -> list[str]:
             last = unit.group
             if unit.group >= 0:
                 lines.append(f"- {neutralise(page.calls[unit.group].label)}:")
-        lines.append(f"  {_data(unit.text, page.language)}" if unit.group >= 0 else f"- {_data(unit.text, page.language)}")
+        lines.append(
+            f"  {_data(unit.text, page.language)}" if unit.group >= 0 else f"- {_data(unit.text, page.language)}"
+        )
     return lines
 
 
@@ -85,7 +87,11 @@ def _line(candidate: Candidate, language: str) -> str:
     if candidate.unit.source is not Source.USER or candidate.section is Section.RESOLVED:
         return f"- {text}"
     quoted = "“" + text.replace("\n", "\n  ") + "”"
-    return f"- {quoted}" if candidate.section in {Section.CONSTRAINTS, Section.PENDING} else f"- {_words(language)['user']}: {quoted}"
+    return (
+        f"- {quoted}"
+        if candidate.section in {Section.CONSTRAINTS, Section.PENDING}
+        else f"- {_words(language)['user']}: {quoted}"
+    )
 
 
 def _data(text: str, language: str) -> str:
@@ -95,5 +101,3 @@ def _data(text: str, language: str) -> str:
 
 def _words(language: str) -> Mapping[str, str]:
     return WORDS.get(language, WORDS[ENGLISH])
-
-

@@ -13,8 +13,8 @@ from proxy.chat.json import dumps, loads
 from proxy.chat.messages import ToolCall
 from proxy.privacy.injection import strip_invisible
 from proxy.privacy.redact import redact
-from proxy.summaries.extractive.cues import EDIT_NAME, READ_NAME, TODO_NAME
-from proxy.summaries.extractive.flatten import scalar
+from proxy.summaries.ledger.cues import EDIT_NAME, READ_NAME, TODO_NAME
+from proxy.summaries.ledger.flatten import scalar
 
 _PATH_KEYS = ("file_path", "path", "filename", "file", "filepath", "target_file", "notebook_path", "uri")
 _MAIN_KEYS = (*_PATH_KEYS, "command", "cmd", "query", "url", "pattern", "name", "id")
@@ -27,7 +27,9 @@ _LABEL_CHARS = 80
 _TEXT_CHARS = 400
 _LONG = 160
 _SPACE = re.compile(r"\s+")
-_CLOSED_LINE = re.compile(r"\s*(?:[-*\d.)]+\s*)?(?:\[[xX✓✔]\]|✓|✔|✅|☑|~~)|.*(?:\(completed\)|\(done\)|\bcompleted\b:?\s*true)", re.IGNORECASE)
+_CLOSED_LINE = re.compile(
+    r"\s*(?:[-*\d.)]+\s*)?(?:\[[xX✓✔]\]|✓|✔|✅|☑|~~)|.*(?:\(completed\)|\(done\)|\bcompleted\b:?\s*true)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def read_call(call: ToolCall, *, row: int, mask: bool = True) -> Call:
         text=_text(call.name, arguments),
         path=path[:_VALUE_CHARS],
         signature=f"{call.name}\n{dumps(arguments).decode()}",
-        is_edit=EDIT_NAME.search(call.name) is not None and not is_todo or _edits_by_command(arguments),
+        is_edit=(EDIT_NAME.search(call.name) is not None and not is_todo) or _edits_by_command(arguments),
         is_read=READ_NAME.search(call.name) is not None,
         is_todo=is_todo,
         todo=tuple(_items(arguments)) if is_todo else (),

@@ -77,6 +77,11 @@ SMALL_TALK = re.compile(
     r"next|好的?|谢谢|继续|可以|嗯|はい|ありがとう(?:ございます)?|続けて|了解)[\s.!,。！]*",
     re.IGNORECASE,
 )
-EDIT_NAME = re.compile(r"write|edit|patch|create_file|replace|insert|apply|update_file|save|append|delete_file|move|rename|mkdir", re.IGNORECASE)
-READ_NAME = re.compile(r"read|view|cat|open|get|list|show|fetch|search|find|grep|glob|status|query|lookup|describe", re.IGNORECASE)
+EDIT_NAME = re.compile(
+    r"write|edit|patch|create_file|replace|insert|apply|update_file|save|append|delete_file|move|rename|mkdir",
+    re.IGNORECASE,
+)
+READ_NAME = re.compile(
+    r"read|view|cat|open|get|list|show|fetch|search|find|grep|glob|status|query|lookup|describe", re.IGNORECASE
+)
 TODO_NAME = re.compile(r"todo|update_plan|task_?list|write_plan|set_plan|plan_?update", re.IGNORECASE)

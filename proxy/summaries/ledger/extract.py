@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 
 from proxy.chat.messages import text_of
 from proxy.summaries.base import SummaryJob
-from proxy.summaries.extractive.calls import Call
-from proxy.summaries.extractive.fill import Filling, Stage
-from proxy.summaries.extractive.lexicon import Lexicon
-from proxy.summaries.extractive.redundancy import keep_distinct
-from proxy.summaries.extractive.roles import Candidate, find_turns, join_answers, weigh
-from proxy.summaries.extractive.sizes import cut_to, pieces, scales
-from proxy.summaries.extractive.slots import successors, values_of
-from proxy.summaries.extractive.todo import todo_lines, writes_todo
-from proxy.summaries.extractive.units import Source, Unit, clean, read, sentences
-from proxy.summaries.extractive.writing import Page, write
 from proxy.summaries.language import language_of
+from proxy.summaries.ledger.calls import Call
+from proxy.summaries.ledger.fill import Filling, Stage
+from proxy.summaries.ledger.lexicon import Lexicon
+from proxy.summaries.ledger.redundancy import keep_distinct
+from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
+from proxy.summaries.ledger.sizes import cut_to, pieces, scales
+from proxy.summaries.ledger.slots import successors, values_of
+from proxy.summaries.ledger.todo import todo_lines, writes_todo
+from proxy.summaries.ledger.units import Source, Unit, clean, read, sentences
+from proxy.summaries.ledger.writing import Page, write
 from proxy.summaries.sections import Section
 
 GOAL_TOKENS = 600
@@ -91,7 +91,11 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     reading = read(job.originals, mask=job.redact)
     turns = find_turns(job.originals)
     units = join_answers(keep_distinct(reading.units, reading.calls), turns)
-    units = [unit for unit in units if not _asked_already(unit, first_ask) and unit.row not in turns.answered_questions or unit.section]
+    units = [
+        unit
+        for unit in units
+        if (not _asked_already(unit, first_ask) and unit.row not in turns.answered_questions) or unit.section
+    ]
     units = [*_goal_units(first_ask), *units, *_file_units(reading.calls)]
     lexicon = Lexicon()
     features = [lexicon.features(unit.text) for unit in units]
