@@ -72,31 +72,10 @@ _CODE = re.compile(
 )
 _TYPE = re.compile(r"[A-Za-z.]+\[[A-Za-z., |\[\]]*\]?")
 _PLACEHOLDERS = frozenset(
-    [
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "str",
-        "string",
-        "bytes",
-        "any",
-        "optional",
-        "undefined",
-        "int",
-        "number",
-        "bool",
-        "boolean",
-        "text",
-        "password",
-        "secret",
-        "token",
-        "required",
-        "changeme",
-        "redacted",
-        "xxx",
-    ]
+    (
+        "none null nil true false str string bytes any optional undefined int number bool boolean text "
+        "password secret token required changeme redacted xxx"
+    ).split()  # noqa: SIM905 - a list of words reads best as text
 )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxy.summaries.extractive import cues
+from proxy.summaries.ledger import cues
 from proxy.summaries.ledger.lexicon import Lexicon
 from proxy.summaries.ledger.roles import Candidate
 from proxy.summaries.ledger.units import Source
