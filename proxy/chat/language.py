@@ -23,122 +23,20 @@ _HANGUL = re.compile(r"[\uac00-\ud7af]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _WORD = re.compile(r"[^\W\d_]+")
 
+
+def words(text: str) -> frozenset[str]:
+    """
+    Return the words of *text* as a set: long lists read best as text.
+    """
+    return frozenset(text.split())
+
+
 _COMMON_WORDS = {
-    "en": frozenset(
-        [
-            "the",
-            "and",
-            "is",
-            "to",
-            "of",
-            "that",
-            "it",
-            "for",
-            "you",
-            "with",
-            "this",
-            "not",
-            "are",
-            "was",
-            "have",
-            "be",
-            "on",
-            "please",
-        ]
-    ),
-    "de": frozenset(
-        [
-            "der",
-            "die",
-            "das",
-            "und",
-            "ist",
-            "nicht",
-            "ein",
-            "eine",
-            "zu",
-            "mit",
-            "auf",
-            "für",
-            "den",
-            "von",
-            "wir",
-            "ich",
-            "bitte",
-            "sich",
-            "auch",
-        ]
-    ),
-    "fr": frozenset(
-        [
-            "le",
-            "la",
-            "les",
-            "et",
-            "est",
-            "pas",
-            "une",
-            "des",
-            "du",
-            "que",
-            "pour",
-            "dans",
-            "vous",
-            "je",
-            "avec",
-            "sur",
-            "ne",
-            "ce",
-            "il",
-        ]
-    ),
-    "es": frozenset(
-        [
-            "el",
-            "la",
-            "los",
-            "las",
-            "y",
-            "es",
-            "no",
-            "una",
-            "de",
-            "que",
-            "por",
-            "para",
-            "con",
-            "en",
-            "se",
-            "lo",
-            "del",
-            "al",
-            "como",
-        ]
-    ),
-    "pt": frozenset(
-        [
-            "o",
-            "a",
-            "os",
-            "as",
-            "e",
-            "é",
-            "não",
-            "uma",
-            "de",
-            "que",
-            "por",
-            "para",
-            "com",
-            "em",
-            "se",
-            "do",
-            "da",
-            "ao",
-            "você",
-            "como",
-        ]
-    ),
+    "en": words("the and is to of that it for you with this not are was have be on please"),
+    "de": words("der die das und ist nicht ein eine zu mit auf für den von wir ich bitte sich auch"),
+    "fr": words("le la les et est pas une des du que pour dans vous je avec sur ne ce il"),
+    "es": words("el la los las y es no una de que por para con en se lo del al como"),
+    "pt": words("o a os as e é não uma de que por para com em se do da ao você como"),
 }
 
 

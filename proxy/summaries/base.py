@@ -18,7 +18,7 @@ class SummaryJob:
 
     *originals* are the client's rows from the first folded row up to the cut; *fresh* is the part of them that
     *previous*, the body of the last summary, does not cover yet. *tail* are the rows kept after the summary, for
-    orientation only. Budgets are tokens.
+    orientation only. Budgets are tokens. *redact* masks secrets in whatever the summary is made from.
     """
 
     originals: Sequence[Message]
@@ -29,6 +29,7 @@ class SummaryJob:
     ceiling_tokens: int
     first_ask: str = ""
     focus: str | None = None
+    redact: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,208 @@
+"""
+From the originals to the finished extract: read, weigh, fill, write, and fit the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from proxy.chat.messages import text_of
+from proxy.summaries.base import SummaryJob
+from proxy.chat.language import language_of
+from proxy.summaries.ledger.calls import Call
+from proxy.summaries.ledger.fill import Filling, Stage
+from proxy.summaries.ledger.lexicon import Lexicon
+from proxy.summaries.ledger.redundancy import keep_distinct
+from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
+from proxy.summaries.ledger.sizes import cut_to, pieces, scales
+from proxy.summaries.ledger.slots import successors, values_of
+from proxy.summaries.ledger.todo import todo_lines, writes_todo
+from proxy.summaries.ledger.units import Source, Unit, clean, read, sentences
+from proxy.summaries.ledger.writing import Page, write
+from proxy.summaries.sections import Section
+
+GOAL_TOKENS = 600
+INDEX_SHARE = 0.12
+_GOAL_SHARE = 0.35
+_TODO_SHARE = 0.12
+_FOCUS_SHARE = 0.65
+_FOCUS_WEIGHT = 5.0
+_OUTDATED_WEIGHT = 0.3
+_HEADING_TOKENS = 40
+_TRIES = 4
+_SLACK = 0.94
+_TAIL_CHARS = 60_000
+_PROGRESS = frozenset({Section.DONE, Section.IN_PROGRESS, Section.BLOCKED, Section.DECISIONS})
+
+_STAGES = (
+    Stage(0.45, lambda c: c.must and c.section is not Section.GOAL, whole=True),
+    Stage(0.30, lambda c: c.unit.source is Source.USER),
+    Stage(0.10, lambda c: c.section is Section.FILES and c.weight > 1, whole=True),
+    Stage(0.08, lambda c: c.section is Section.RESOLVED),
+    Stage(0.22, lambda c: c.section in _PROGRESS),
+    Stage(0.06, lambda c: c.error),
+    Stage(1.00, lambda c: c.section is not Section.GOAL),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """
+    Everything known of a conversation before the budget has a say.
+    """
+
+    language: str
+    goal: str
+    todo: tuple[str, ...]
+    calls: tuple[Call, ...]
+    candidates: tuple[Candidate, ...]
+    weights: tuple[float, ...]
+    replaced: dict[int, int]
+    stale: frozenset[str]
+    covered: tuple[int, ...]
+    focused: frozenset[int]
+
+
+def extract(job: SummaryJob, count: Callable[[str], int]) -> str:
+    """
+    Return the extract of the originals of *job*, within its budget; the same job gives the same text.
+    """
+    budget = max(min(job.budget_tokens, job.ceiling_tokens), 1)
+    ledger = read_ledger(job, count, budget=budget)
+    room = float(budget)
+    best, best_tokens = "", 0
+    for _ in range(_TRIES):
+        text = _compose(ledger, room, count)
+        tokens = count(text)
+        if tokens <= budget and tokens > best_tokens:
+            best, best_tokens = text, tokens
+        if _SLACK * budget <= tokens <= budget or tokens < _SLACK * _SLACK * room:
+            break
+        room *= 0.98 * budget / max(tokens, 1)
+    return best or cut_to(text, budget, count)
+
+
+def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) -> Ledger:
+    """
+    Read *job* into candidates with features, weights and sizes.
+    """
+    first_ask = clean(job.first_ask, mask=job.redact).strip()
+    reading = read(job.originals, mask=job.redact)
+    turns = find_turns(job.originals)
+    units = join_answers(keep_distinct(reading.units, reading.calls), turns)
+    units = [
+        unit
+        for unit in units
+        if (not _asked_already(unit, first_ask) and unit.row not in turns.answered_questions) or unit.section
+    ]
+    units = [*_goal_units(first_ask), *units, *_file_units(reading.calls)]
+    lexicon = Lexicon()
+    features = [lexicon.features(unit.text) for unit in units]
+    covered = lexicon.features("\n".join(text_of(row)[:_TAIL_CHARS] for row in job.tail)[:_TAIL_CHARS])
+    focus = frozenset(lexicon.features(job.focus or ""))
+    weights = lexicon.weights(features)
+    ratio = scales(units, count)
+    candidates = []
+    for unit, found in zip(units, features, strict=True):
+        candidate = weigh(unit, found, lexicon, turns=turns, calls=reading.calls)
+        candidates.append(replace(candidate, tokens=max(1, round(pieces(unit.text) * ratio[unit.source]))))
+    candidates = [_own_section(candidate) for candidate in candidates]
+    replaced = successors(candidates, lexicon, weights)
+    stale = _stale_names(candidates, replaced, lexicon)
+    focused = frozenset(n for n, c in enumerate(candidates) if focus and focus & set(c.features))
+    return Ledger(
+        language=language_of(job.originals, extra=first_ask),
+        goal=cut_to(first_ask, min(GOAL_TOKENS, int(_GOAL_SHARE * budget)), count) if first_ask else "",
+        todo=() if writes_todo(job.tail) else tuple(todo_lines(job.originals, mask=job.redact)),
+        calls=reading.calls,
+        candidates=tuple(_reweigh(c, n in replaced, n in focused) for n, c in enumerate(candidates)),
+        weights=tuple(weights),
+        replaced=replaced,
+        stale=stale,
+        covered=covered,
+        focused=focused,
+    )
+
+
+def _compose(ledger: Ledger, room: float, count: Callable[[str], int]) -> str:
+    goal_tokens = pieces(ledger.goal) * 1.1 if ledger.goal else 0.0
+    left = room - goal_tokens - _HEADING_TOKENS
+    todo = _todo_within(ledger.todo, _TODO_SHARE * left)
+    left -= sum(pieces(line) + 2 for line in todo)
+    chosen = _fill(ledger, left) if left > 0 else []
+    page = Page(ledger.language, ledger.goal, todo, ledger.calls, ledger.stale)
+    used = sum(candidate.tokens + 2 for candidate in chosen)
+    del count
+    return write(page, chosen, ledger.candidates, index_room=max(INDEX_SHARE * left, left - used - _HEADING_TOKENS))
+
+
+def _fill(ledger: Ledger, room: float) -> list[Candidate]:
+    filling = Filling(
+        ledger.candidates,
+        ledger.weights,
+        room,
+        label_tokens={group: pieces(call.label) + 2 for group, call in enumerate(ledger.calls)},
+        successors=ledger.replaced,
+    )
+    filling.cover(ledger.covered)
+    goal = [n for n, c in enumerate(ledger.candidates) if c.section is Section.GOAL]
+    for number in goal:
+        filling.take(number)
+    filling.used -= sum(filling.cost(number) for number in goal)
+    limit = room * (1 - INDEX_SHARE)
+    if ledger.focused:
+        wanted = {id(ledger.candidates[n]) for n in ledger.focused}
+        filling.run(Stage(_FOCUS_SHARE, lambda c: id(c) in wanted and c.section is not Section.GOAL), limit=limit)
+    for stage in _STAGES:
+        filling.run(stage, limit=limit)
+    return [ledger.candidates[n] for n in sorted(filling.chosen - set(goal))]
+
+
+def _todo_within(lines: tuple[str, ...], room: float) -> list[str]:
+    taken = []
+    for line in lines:
+        room -= pieces(line) + 2
+        if room < 0:
+            break
+        taken.append(line)
+    return taken
+
+
+def _goal_units(first_ask: str) -> list[Unit]:
+    return [Unit(-1, Source.USER, text, section=Section.GOAL) for text in sentences(first_ask)]
+
+
+def _file_units(calls: tuple[Call, ...]) -> list[Unit]:
+    names: dict[str, dict[str, None]] = {}
+    for call in calls:
+        if call.path and not call.is_todo:
+            names.setdefault(call.path, {})[call.name] = None
+    groups = {call.path: group for group, call in enumerate(calls)}
+    return [
+        Unit(calls[groups[path]].row, Source.CALL, f"{path} ({', '.join(done)})", groups[path], section=Section.FILES)
+        for path, done in names.items()
+    ]
+
+
+def _own_section(candidate: Candidate) -> Candidate:
+    section = candidate.unit.section
+    if section in {Section.GOAL, Section.FILES, Section.RESOLVED}:
+        return replace(candidate, section=section, must=False if section is Section.GOAL else candidate.must)
+    return candidate
+
+
+def _reweigh(candidate: Candidate, outdated: bool, focused: bool) -> Candidate:
+    factor = (_OUTDATED_WEIGHT if outdated else 1.0) * (_FOCUS_WEIGHT if focused else 1.0)
+    return replace(candidate, weight=candidate.weight * factor) if factor != 1.0 else candidate
+
+
+def _asked_already(unit: Unit, first_ask: str) -> bool:
+    return unit.source is Source.USER and unit.text in first_ask
+
+
+def _stale_names(candidates: list[Candidate], replaced: dict[int, int], lexicon: Lexicon) -> frozenset[str]:
+    stale: set[int] = set()
+    for older, newer in replaced.items():
+        stale |= values_of(candidates[older], lexicon) - values_of(candidates[newer], lexicon)
+    return frozenset(lexicon.names[feature] for feature in stale)
