@@ -3,7 +3,8 @@ Learn how many tokens a model really counts for one of ours, and how wrong the p
 
 One value serves one (upstream, model, credential). The ratio is a moving average of the counts that answers and
 refusals state; the margins follow the quantile of the residuals, so that about 2 % of the requests turn out larger than
-predicted and allowed for. Where the true size of the same conversation's last request is known (the anchor), only what
+predicted and allowed for. What an upstream adds to every prompt unseen (a template, a gateway's own system text) is a
+constant beside the ratio; it is learned from first requests, which have no anchor. Where the true size of the same conversation's last request is known (the anchor), only what
 came after it is estimated.
 """
 
@@ -25,6 +26,9 @@ _LEAST_STEP = 0.25
 _TRUSTED_SAMPLES = 3
 _PRIOR_SHARE = 0.85
 _OVERFLOW_MARGIN = 1.02
+_OVERHEAD_STEP = 0.25
+_OVERHEAD_SHARE = 0.25  # of the prompt it was seen in
+_OVERHEAD_MAXIMUM = 4_096
 _COVERED = 0.98  # share of requests that should stay within the margin
 
 
@@ -69,6 +73,7 @@ class Calibration:
 
     prior: float = 1.0
     ratio: float = 1.0
+    overhead: float = 0.0
     samples: int = 0
     anchored: Margin = _ANCHORED
     unanchored: Margin = _UNANCHORED
@@ -85,7 +90,7 @@ class Calibration:
         Return the tokens that the model will count for our *estimate*.
         """
         if anchor is None:
-            return round(estimate * self.ratio)
+            return round(estimate * self.ratio + self.overhead)
         return max(1, round(anchor.actual + (estimate - anchor.estimate) * self.ratio))
 
     def margin(self, anchor: Anchor | None = None) -> float:
@@ -104,7 +109,7 @@ class Calibration:
         """
         Turn a budget in the model's tokens into one in ours, margin not included.
         """
-        return int(tokens / self.ratio)
+        return max(0, int((tokens - self.overhead) / self.ratio))
 
     def observe(
         self,
@@ -120,10 +125,10 @@ class Calibration:
         if actual is None or media or not self._teaches(estimate, actual, anchor):
             return self
         residual = actual / max(1, self.predict(estimate, anchor)) - 1
-        learned = self._with_ratio(actual / estimate)
         if anchor is None:
+            learned = self._with_overhead(estimate, actual)._with_ratio(estimate, actual)
             return replace(learned, unanchored=self.unanchored.after(residual))
-        return replace(learned, anchored=self.anchored.after(residual))
+        return replace(self._with_ratio(estimate, actual), anchored=self.anchored.after(residual))
 
     def observe_overflow(self, *, estimate: int, prompt: int | None = None, limit: int | None = None) -> Calibration:
         """
@@ -133,7 +138,7 @@ class Calibration:
             return self.observe(estimate=estimate, actual=prompt)
         if not limit or estimate < SMALLEST_SAMPLE:
             return self
-        least = limit / estimate * _OVERFLOW_MARGIN
+        least = (limit * _OVERFLOW_MARGIN - self.overhead) / estimate
         if not self.ratio < least <= RATIO_MAXIMUM:
             return self
         return replace(self, ratio=least)
@@ -145,6 +150,7 @@ class Calibration:
         return {
             "prior": self.prior,
             "ratio": self.ratio,
+            "overhead": self.overhead,
             "samples": self.samples,
             "anchored": self.anchored.value,
             "unanchored": self.unanchored.value,
@@ -161,6 +167,7 @@ class Calibration:
             return cls(
                 prior=_within(data["prior"], RATIO_MINIMUM, RATIO_MAXIMUM),
                 ratio=_within(data["ratio"], RATIO_MINIMUM, RATIO_MAXIMUM),
+                overhead=_within(data["overhead"], 0, _OVERHEAD_MAXIMUM),
                 samples=max(0, int(data["samples"])),
                 anchored=_at(_ANCHORED, data["anchored"]),
                 unanchored=_at(_UNANCHORED, data["unanchored"]),
@@ -176,10 +183,18 @@ class Calibration:
             expected = min(expected, estimate)
         return actual >= LEAST_SHARE * expected
 
-    def _with_ratio(self, seen: float) -> Calibration:
+    def _with_overhead(self, estimate: int, actual: int) -> Calibration:
+        if not self.samples:  # the first sample cannot tell a constant from a ratio
+            return self
+        moved = self.overhead + _OVERHEAD_STEP * (actual - self.ratio * estimate - self.overhead)
+        most = min(_OVERHEAD_SHARE * actual, _OVERHEAD_MAXIMUM)
+        return replace(self, overhead=_within(moved, 0, most))
+
+    def _with_ratio(self, estimate: int, actual: int) -> Calibration:
         samples = self.samples + 1
         step = _FIRST_STEP if samples == 1 else max(_LEAST_STEP, 1 / (samples + 1))
-        ratio = self.ratio + step * (_within(seen, RATIO_MINIMUM, RATIO_MAXIMUM) - self.ratio)
+        seen = _within((actual - self.overhead) / estimate, RATIO_MINIMUM, RATIO_MAXIMUM)
+        ratio = self.ratio + step * (seen - self.ratio)
         if samples < _TRUSTED_SAMPLES:
             ratio = max(ratio, _PRIOR_SHARE * self.prior)
         return replace(self, ratio=ratio, samples=samples)
