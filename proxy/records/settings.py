@@ -19,6 +19,7 @@ class StoreSettings(Settings):
 
     url: str = Field(
         default=DEFAULT_URL,
+        repr=False,  # it may carry the password of a Redis
         pattern=r"^(memory|sqlite|rediss?|unix)://",
         description="memory://, sqlite:///~/path, sqlite:////absolute/path, or redis://host:port/db for several replicas.",
     )

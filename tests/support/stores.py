@@ -2,6 +2,7 @@
 Records by name, a clock that stands still until told, and every store behind one harness.
 """
 
+import asyncio
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from proxy.errors import StoreError
 from proxy.records.fallback import GuardedStore
 from proxy.records.memory import MemoryStore
 from proxy.records.record import Record
@@ -137,3 +139,51 @@ async def _age_keys(url: str, seconds: float) -> None:
             left = await client.pttl(key)
             if left >= 0:
                 await client.pexpire(key, max(0, left - int(seconds * 1_000)))
+
+
+class FlakyStore(MemoryStore):
+    """
+    A store that fails on demand: *read_fault* and *write_fault* are causes, "hangs" never answers.
+    """
+
+    read_fault: str | None = None
+    write_fault: str | None = None
+    closed = False
+
+    async def find(self, digests):
+        await _fail(self.read_fault)
+        return await super().find(digests)
+
+    async def recent(self, limit):
+        await _fail(self.read_fault)
+        return await super().recent(limit)
+
+    async def get_fact(self, name):
+        await _fail(self.read_fault)
+        return await super().get_fact(name)
+
+    async def put(self, record):
+        await _fail(self.write_fault)
+        return await super().put(record)
+
+    async def put_fact(self, name, value, ttl_seconds=None):
+        await _fail(self.write_fault)
+        await super().put_fact(name, value, ttl_seconds)
+
+    async def lease(self, key, seconds):
+        await _fail(self.write_fault)
+        return await super().lease(key, seconds)
+
+    async def delete(self, key):
+        await _fail(self.write_fault)
+        await super().delete(key)
+
+    async def close(self):
+        self.closed = True
+
+
+async def _fail(cause: str | None) -> None:
+    if cause == "hangs":
+        await asyncio.Event().wait()
+    if cause is not None:
+        raise StoreError("flaky", cause)
