@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from proxy.chat.messages import Message, is_image_part
+from proxy.chat.messages import Message
 
 TextRule = tuple[str | re.Pattern[str], str]
 """A pattern and its replacement, applied to text before it is digested."""
@@ -100,14 +100,14 @@ def _part(part: object, rules: Sequence[TextRule]) -> list[str]:
         return _text(part, rules)
     if not isinstance(part, dict):
         return ["odd part", *_walk(part)]
-    kind = part.get("type")
+    kind = part.get("type") if isinstance(part.get("type"), str) else ""
     if kind == "text" and isinstance(part.get("text"), str):
         others = [] if part.keys() <= _TEXT_KEYS else _others(part, "part key", _TEXT_KEYS)
         text = _text(part["text"], rules)
         return [*(text or ["text", ""]), *others] if others else text
     if kind in REASONING_PARTS:
         return []
-    if is_image_part(part):
+    if "image_url" in part:
         return _image(part)
     return ["part", *_walk(part)]
 

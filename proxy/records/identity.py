@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import accumulate, dropwhile, islice
 
-from proxy.chat.messages import SYSTEM_ROLES
+from proxy.chat.messages import SYSTEM_ROLES, role_of
 from proxy.records.canon import TextRule, row_pieces
 from proxy.records.record import DIGEST_BYTES
 
@@ -56,7 +56,7 @@ def _link(running: bytes, row: bytes) -> bytes:
 
 
 def _is_system(row: object) -> bool:
-    return isinstance(row, dict) and row.get("role") in SYSTEM_ROLES
+    return isinstance(row, dict) and role_of(row) in SYSTEM_ROLES
 
 
 def _joined(pieces: Sequence[str]) -> bytes:

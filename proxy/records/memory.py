@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from proxy.records.leases import Lease, new_lease
 from proxy.records.record import Record
-from proxy.records.store import Caps, Clock, RecordStore, StoreState
+from proxy.records.store import Caps, Clock, RecordStore, StoreState, in_order
 
 MAX_FACTS = 20_000
 
@@ -131,8 +131,8 @@ class MemoryStore(RecordStore):
         """
 
     def _of(self, digest: str, now: float) -> tuple[Record, ...]:
-        live = [self._live(key, now) for key in self._keys[digest]]
-        return tuple(record for record in live if record is not None)
+        live = [self._live(key, now) for key in tuple(self._keys[digest])]
+        return in_order(record for record in live if record is not None)
 
     def _live(self, key: str, now: float) -> Record | None:
         kept = self._kept.get(key)

@@ -77,8 +77,8 @@ class Record:
         if not isinstance(data, dict):
             raise ValueError("a record is a JSON object")
         known = {name: data[name] for name in cls.__slots__ if name in data}
-        known["edits"] = tuple(Edit(**edit) for edit in known.get("edits", ()))
         try:
+            known["edits"] = tuple(Edit(**edit) for edit in known.get("edits", ()))
             return cls(**known)
         except TypeError as exc:
-            raise ValueError("a field of the record is missing") from exc
+            raise ValueError("a field of the record is missing or unknown") from exc

@@ -18,7 +18,7 @@ from proxy.errors import StoreError
 from proxy.records.leases import Lease, new_lease
 from proxy.records.record import Record
 from proxy.records.sqlite_file import cause_of, open_file
-from proxy.records.store import Caps, Clock, RecordStore, StoreState
+from proxy.records.store import Caps, Clock, RecordStore, StoreState, readable
 
 # JSON lists as parameters: one statement, and one trip to the thread, for any number of digests.
 _FIND = """
@@ -36,10 +36,15 @@ _PUT = """
 """
 _TOUCH = "UPDATE records SET used = ? WHERE key IN (SELECT value FROM json_each(?))"
 _RECENT = "SELECT body FROM records WHERE used > ? ORDER BY created DESC, key LIMIT ?"
+# In slices: a look-up that comes in between must not wait for the whole of a large clean-up.
+_SLICE = 200
+_EXPIRE = "DELETE FROM records WHERE key IN (SELECT key FROM records WHERE used <= ? LIMIT ?) RETURNING 1"
 _TRIM = """
     DELETE FROM records WHERE key IN (
-        SELECT key FROM (SELECT key, sum(size) OVER (ORDER BY used DESC, created DESC, key) AS total FROM records)
-        WHERE total > ?
+        SELECT key FROM (
+            SELECT key, sum(size) OVER (ORDER BY used, created, key) - size AS freed
+            FROM (SELECT key, size, used, created FROM records ORDER BY used, created, key LIMIT ?)
+        ) WHERE freed < ?
     ) RETURNING 1
 """
 _GET_FACT = "SELECT value FROM facts WHERE name = ? AND coalesce(expires > ?, 1)"
@@ -88,13 +93,13 @@ class SqliteStore(RecordStore):
     @override
     async def find(self, digests: Sequence[str]) -> dict[str, tuple[Record, ...]]:
         oldest = self._oldest_use()
-        found: dict[str, list[Record]] = {}
+        found: dict[str, list[bytes]] = {}
         for key, digest, used, body in await self._rows(_FIND, (_json(digests),)):
             if used > oldest or key in self._touched:
-                found.setdefault(digest, []).append(_record(body))
+                found.setdefault(digest, []).append(body)
                 # Written with the next put or sweep: a look-up must not wait for a writer.
                 self._touched.add(key)
-        return {digest: tuple(records) for digest, records in found.items()}
+        return {digest: records for digest, bodies in found.items() if (records := tuple(readable(bodies)))}
 
     @override
     async def put(self, record: Record) -> Record:
@@ -106,7 +111,13 @@ class SqliteStore(RecordStore):
         self._written += len(body)
         if self._written > self._caps.max_bytes // _LOOK_AFTER:
             await self._trim()
-        return record if stored == body else _record(stored)
+        if stored == body:
+            return record
+        for known in readable([stored]):
+            return known
+        # What cannot be read must not hold the key for ever.
+        await self.delete(record.key)
+        return await self.put(record)
 
     @override
     async def delete(self, key: str) -> None:
@@ -115,7 +126,7 @@ class SqliteStore(RecordStore):
 
     @override
     async def recent(self, limit: int) -> list[Record]:
-        return [_record(body) for (body,) in await self._rows(_RECENT, (self._oldest_use(), limit))]
+        return readable([body for (body,) in await self._rows(_RECENT, (self._oldest_use(), limit))])
 
     @override
     async def get_fact(self, name: str) -> bytes | None:
@@ -146,11 +157,10 @@ class SqliteStore(RecordStore):
         await self._touch()
         await self._rows("DELETE FROM facts WHERE expires <= ?", (now,))
         await self._rows("DELETE FROM leases WHERE expires <= ?", (now,))
-        oldest = now - self._caps.ttl_seconds
-        expired = await self._rows("DELETE FROM records WHERE used <= ? RETURNING 1", (oldest,))
+        expired = await self._expire(now - self._caps.ttl_seconds)
         trimmed = await self._trim()
-        await self._rows("PRAGMA incremental_vacuum")
-        return len(expired) + trimmed
+        await self._give_back()
+        return expired + trimmed
 
     @override
     async def close(self) -> None:
@@ -164,12 +174,28 @@ class SqliteStore(RecordStore):
             touched, self._touched = self._touched, set()
             await self._rows(_TOUCH, (self._clock(), _json(sorted(touched))))
 
+    async def _expire(self, oldest: float) -> int:
+        removed = 0
+        while rows := await self._rows(_EXPIRE, (oldest, _SLICE)):
+            removed += len(rows)
+        return removed
+
     async def _trim(self) -> int:
-        self._written = 0
+        self._written, removed = 0, 0
+        while (excess := await self._excess()) > 0:
+            removed += len(await self._rows(_TRIM, (_SLICE, excess)))
+        return removed
+
+    async def _excess(self) -> float:
         ((total,),) = await self._rows("SELECT total(size) FROM records")
-        if total <= self._caps.max_bytes:
-            return 0
-        return len(await self._rows(_TRIM, (self._caps.max_bytes,)))
+        return float(total) - self._caps.max_bytes
+
+    async def _give_back(self) -> None:
+        try:
+            # As a script, since this pragma frees one page a step and a plain execute steps once.
+            await self._connection.executescript("PRAGMA incremental_vacuum(1024)")
+        except (sqlite3.Error, ValueError) as exc:
+            raise StoreError("sqlite", cause_of(exc)) from exc
 
     async def _rows(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[Any]:
         try:
@@ -187,10 +213,3 @@ class SqliteStore(RecordStore):
 
 def _json(values: Sequence[str]) -> str:
     return dumps(list(values)).decode("ascii", "replace")
-
-
-def _record(body: bytes) -> Record:
-    try:
-        return Record.from_bytes(body)
-    except ValueError as exc:
-        raise StoreError("sqlite", "a record cannot be read") from exc

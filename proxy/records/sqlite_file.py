@@ -94,12 +94,14 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         error = sqlite3.DatabaseError("quick_check failed")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
     _refuse_foreign(connection)
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        # Only an empty file takes it; in others the statement would write for nothing.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     # A killed process loses nothing; a power cut may cost the last records, which cost a summary each.
     connection.execute("PRAGMA synchronous = NORMAL")

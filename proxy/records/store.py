@@ -7,7 +7,8 @@ Foreign errors are translated at this border: whatever a database throws, caller
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proxy.records.leases import Lease
@@ -123,3 +124,21 @@ class RecordStore(ABC):
         """
         Let go of files and connections.
         """
+
+
+def readable(bodies: Iterable[bytes]) -> list[Record]:
+    """
+    Return the records that can be read; one that cannot, damaged or of a later version, counts as absent.
+    """
+    records = []
+    for body in bodies:
+        with suppress(ValueError):
+            records.append(Record.from_bytes(body))
+    return records
+
+
+def in_order(records: Iterable[Record]) -> tuple[Record, ...]:
+    """
+    Return records oldest first, always in the same order.
+    """
+    return tuple(sorted(records, key=lambda record: (record.created, record.key)))
