@@ -1,6 +1,7 @@
 import pytest
 
-from proxy.simulator.rules import introduced, judge
+from proxy.chat.json import loads
+from proxy.simulator.rules import KINDS, introduced, judge
 from tests.support.conversations import (
     agent_session,
     assistant,
@@ -13,6 +14,7 @@ from tests.support.conversations import (
     system,
     user,
 )
+from tests.support.shared import shared_file
 
 LEGAL = {
     "chat": [system(), user("a"), assistant("b"), user("c")],
@@ -70,6 +72,13 @@ def test_catches_each_kind_of_violation(kind):
     Each rule is broken by one conversation, which breaks no other rule.
     """
     assert kinds(ILLEGAL[kind]) == [kind]
+
+
+def test_every_kind_has_its_case():
+    """
+    A kind without a case would be a rule that nobody tried; alternation has cases of its own.
+    """
+    assert {*ILLEGAL, "alternation"} == set(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -192,3 +201,15 @@ def test_rows_that_are_no_objects_do_not_break_the_judge():
     Odd JSON is judged like a row without a role.
     """
     assert kinds(["text", None, user("a")]) == ["first_row"]
+
+
+@pytest.mark.parametrize(
+    "name", ["bfcl_replay", "crosswoz_zh", "openhands", "pi_coding", "sweagent", "tau_airline_single"]
+)
+def test_real_conversations_are_legal(name):
+    """
+    The judge finds nothing in conversations that real providers took.
+    """
+    lines = shared_file(f"data/conversations/{name}.jsonl").read_bytes().splitlines()
+
+    assert [kinds(loads(line)["messages"]) for line in lines] == [[]] * len(lines)
