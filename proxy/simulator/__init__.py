@@ -12,7 +12,7 @@ A scriptable OpenAI-compatible upstream, strict where real providers are strict.
     rules.py       the judge: what strict providers refuse, written without the compaction code
     steps.py       the script: what comes next, and under which condition
     actions.py     what one step of the script does
-    script_file.py a script as YAML
+    script_file.py  a script as YAML
     endpoints.py   models, embeddings, audio, odd answers, and the echo of all other paths
     prefix.py      the prompt cache: which leading rows were seen before
     counting.py    how prompt tokens are counted

@@ -126,6 +126,8 @@ class Model:
             return True
         if settings.summary_header is not None and received.header(settings.summary_header) is not None:
             return True
+        if settings.summary_field is not None and settings.summary_field in received.fields:
+            return True
         if not settings.summary_markers or received.fields.get("tools"):
             return False
         rows = [row for row in received.messages if isinstance(row, dict)]
@@ -143,7 +145,7 @@ class Model:
 
 
 def _perform(step: Step, turn: Turn) -> tuple[Reply, float]:
-    return replace(step.action.reply(turn), gate=step.gate), step.delay_seconds
+    return replace(step.action.reply(turn), gate=step.gate, hang_up=step.hang_up), step.delay_seconds
 
 
 def _rows(received: Received, dialect: Dialect) -> list[Any]:

@@ -44,6 +44,7 @@ class Reply:
     close: bool = False
     pause_seconds: float = 0.0
     gate: asyncio.Event | None = None
+    hang_up: bool = False  # close the connection after a good answer, unannounced
 
 
 def json_reply(value: object, *, status: int = 200, headers: Headers = (), close: bool = False) -> Reply:

@@ -14,6 +14,22 @@ from proxy.chat.json import loads
 
 Row = dict[str, Any]
 
+KINDS = (
+    "open_call",
+    "orphan_result",
+    "duplicate_result",
+    "duplicate_call",
+    "first_row",
+    "empty_content",
+    "unknown_key",
+    "bad_arguments",
+    "cache_marks",
+    "alternation",
+)
+"""
+Every kind of violation.
+"""
+
 _MAX_CACHE_MARKS = 4
 _RESULT_ROLES = ("tool", "function")
 _SYSTEM_ROLES = ("system", "developer")

@@ -47,6 +47,7 @@ class SimulatorSettings(Settings):
         default=(), description="Calls without tools whose texts hold all of these are summariser calls."
     )
     summary_header: str | None = Field(default=None, description="Calls with this header are summariser calls.")
+    summary_field: str | None = Field(default=None, description="Calls with this top-level field are summariser calls.")
     summary_tokens: int = Field(default=400, ge=20, description="Size of the summaries.")
     remember: int = Field(default=10_000, ge=1, description="How many requests are remembered.")
 

@@ -27,6 +27,7 @@ from proxy.simulator.actions import (
 from proxy.simulator.answers import Call
 from proxy.simulator.received import Received
 from proxy.simulator.reply import JSON_TYPE, Ending, Headers, Reply, sse_reply
+from proxy.simulator.wordings import WORDINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Step:
     condition: Condition = Condition()
     delay_seconds: float = 0.0
     gate: asyncio.Event | None = None
+    hang_up: bool = False
 
 
 class Script:
@@ -125,6 +127,8 @@ def overflow(limit: int | None = None, *, wording: str | None = None, prompt: in
     """
     Refuse as too long, whatever the size.
     """
+    if wording is not None and wording not in WORDINGS:
+        raise ValueError(f"unknown wording {wording!r}; known: {', '.join(WORDINGS)}")
     return Step(Overflow(limit, wording, prompt))
 
 
@@ -223,6 +227,13 @@ def gated(gate: asyncio.Event, step: Step | None = None) -> Step:
     Wait until *gate* is set before *step*, or before the default answer.
     """
     return replace(step or answer(), gate=gate)
+
+
+def then_hang_up(step: Step | None = None) -> Step:
+    """
+    Close the connection after the answer without having said so, as idle keep-alive connections die.
+    """
+    return replace(step or answer(), hang_up=True)
 
 
 def when(step: Step, **condition: Any) -> Step:

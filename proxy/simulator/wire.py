@@ -29,12 +29,15 @@ async def send(
         return _broken(request)
     if reply.ending is Ending.SHORT:
         return _short(request, reply)
-    if reply.chunks is None and reply.ending is Ending.CLEAN:
-        return await _whole(request, reply)
-    if reply.chunks is None:
+    if reply.chunks is None and reply.ending is not Ending.CLEAN:
         return _broken(request, reset=reply.ending is Ending.RESET)
-    response = await _stream(request, reply, chunk_delay)
-    return await _end(request, reply, response, stopping)
+    if reply.chunks is None:
+        response = await _whole(request, reply)
+    else:
+        response = await _end(request, reply, await _stream(request, reply, chunk_delay), stopping)
+    if reply.hang_up and request.transport is not None:
+        request.transport.close()
+    return response
 
 
 async def _whole(request: web.Request, reply: Reply) -> web.StreamResponse:

@@ -11,16 +11,29 @@ import pytest
 
 from proxy.simulator.server import Simulator
 from proxy.simulator.settings import SimulatorSettings
+from proxy.tokens.cache import CountCache
+from proxy.tokens.counter import TokenCounter
+from proxy.tokens.vocabulary import Vocabulary
 
 UpstreamFactory = Callable[..., Awaitable[Simulator]]
 
 _OWN_ARGUMENTS = ("script", "counter", "is_summary", "on_finished")
 
 
+@pytest.fixture(scope="session")
+def exact_counter() -> TokenCounter:
+    """
+    The proxy's own counter with its table loaded, for simulators that must count tokens as models do.
+    """
+    vocabulary = Vocabulary()
+    vocabulary.load()
+    return TokenCounter(vocabulary, CountCache())
+
+
 @pytest.fixture
 async def upstream_factory() -> AsyncIterator[UpstreamFactory]:
     """
-    Start simulators by their settings, as in ``await upstream_factory(window=8_192, wording="vllm")``.
+    Hand out a starter of simulators: settings are keywords (``window=8_192, wording="vllm"``).
     """
     started: list[Simulator] = []
 
