@@ -4,7 +4,7 @@ Every setting there is, read off the models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -15,6 +15,9 @@ from pydantic.fields import FieldInfo
 from proxy.config.merge import ROUTE_SECTIONS
 from proxy.config.mistakes import Path
 from proxy.config.settings import AppSettings
+
+Visit = Callable[[Any, type[BaseModel], Path], Any]
+"""Takes what was written, the model that it should be, and where it stands."""
 
 _FILE = "_file"
 _STEPS: dict[type | None, str] = {None: "", dict: ".NAME", tuple: "[]"}
@@ -100,3 +103,16 @@ def file_fields(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
         secret = name.removesuffix(_FILE)
         if secret != name and secret in model.model_fields:
             yield secret, name
+
+
+def visit_models(value: Any, inner: Nested, path: Path, visit: Visit) -> Any:
+    """
+    Return *value* with *visit* applied to what should be models in it; a container of another shape stays.
+    """
+    if inner.container is None:
+        return visit(value, inner.model, path)
+    if inner.container is dict and isinstance(value, Mapping):
+        return {key: visit(item, inner.model, (*path, key)) for key, item in value.items()}
+    if inner.container is tuple and isinstance(value, list):
+        return [visit(item, inner.model, (*path, index)) for index, item in enumerate(value)]
+    return value

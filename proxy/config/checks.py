@@ -32,7 +32,8 @@ def cross_checks(data: Tree) -> Found:
     yield from _namespace_without_keys(data)
     upstreams = _mapping(data.get("upstreams"))
     seen: set[str] = set()
-    for index, route in enumerate(data["routes"]):
+    routes = data["routes"] if isinstance(data["routes"], list) else []
+    for index, route in enumerate(routes):
         yield from _route(_mapping(route), ("routes", index), upstreams)
         name = _mapping(route).get("name")
         if isinstance(name, str) and name in seen:

@@ -44,7 +44,8 @@ def explain(error: ValidationError) -> Iterable[tuple[Path, str]]:
     Yield the path and the cause of each mistake; no value is repeated.
     """
     for details in error.errors(include_url=False):
-        yield tuple(details["loc"]), _cause(details)
+        # A wrong key of a mapping is told apart by a last step "[key]", which no reader knows.
+        yield tuple(step for step in details["loc"] if step != "[key]"), _cause(details)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -70,7 +71,7 @@ def _cause(details: ErrorDetails) -> str:
         return "is empty: leave it out for the default"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"should be {words} {context[name]}"
+        return f"should be {words} {context[name]:g}"
     if kind == "literal_error":
         return _not_in_list(details)
     return _PLAIN.get(kind, details["msg"])

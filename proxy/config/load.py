@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from proxy.config.catalogue import nested
+from proxy.config.catalogue import nested, visit_models
 from proxy.config.checks import NO_UPSTREAM, cross_checks
 from proxy.config.document import Document, read_document
 from proxy.config.environment import CONFIG, UPSTREAM, from_environment
@@ -111,7 +111,7 @@ def _set(document: Document, path: Path, value: object, source: str) -> None:
     document.origins[path] = Origin(source)
 
 
-def _without_empty(data: Any, model: type[BaseModel]) -> Any:
+def _without_empty(data: Any, model: type[BaseModel], path: Path = ()) -> Any:
     """
     Return *data* without sections that are empty because all of their lines are commented out.
     """
@@ -123,7 +123,7 @@ def _without_empty(data: Any, model: type[BaseModel]) -> Any:
         inner = nested(field.annotation) if field else None
         if inner and value is None and key != "admin":  # `admin: null` looks like a way to switch it off, and is none
             continue
-        found[key] = _without_empty(value, inner.model) if inner and inner.container is None else value
+        found[key] = visit_models(value, inner, (*path, key), _without_empty) if inner else value
     return found
 
 

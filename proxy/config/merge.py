@@ -30,7 +30,7 @@ def overlay(below: object, above: object) -> Any:
     return {**below, **{key: overlay(below[key], value) if key in below else value for key, value in above.items()}}
 
 
-def complete_routes(data: Tree) -> list[Any]:
+def complete_routes(data: Tree) -> Any:
     """
     Return the routes with complete settings, and a last one for requests that match none.
 
@@ -38,7 +38,7 @@ def complete_routes(data: Tree) -> list[Any]:
     """
     routes = data.get("routes") or []
     if not isinstance(routes, list | tuple):
-        return [routes]
+        return routes
     found = [_complete(plain(route), data) for route in routes]
     upstreams = data.get("upstreams")
     if isinstance(upstreams, Mapping) and upstreams and not any(_takes_everything(route) for route in found):

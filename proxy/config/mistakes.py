@@ -51,12 +51,17 @@ def locate(path: Path, cause: str, origins: Mapping[Path, Origin]) -> Mistake:
 
     A route's value that stands in the defaults of all routes is the defaults' mistake, not the route's.
     """
-    if path not in origins and path[:1] == ("routes",) and path[2:] in origins:
-        path = path[2:]
-    for length in range(len(path), -1, -1):
-        if path[:length] in origins:
-            return Mistake(origins[path[:length]], path, cause)
-    return Mistake(Origin("settings"), path, cause)
+    known = _known(path, origins)
+    if path[:1] == ("routes",) and known < len(path) and _known(path[2:], origins) + 2 > known:
+        return locate(path[2:], cause, origins)
+    return Mistake(origins.get(path[:known], Origin("settings")), path, cause)
+
+
+def _known(path: Path, origins: Mapping[Path, Origin]) -> int:
+    """
+    Return how many steps of *path* were written.
+    """
+    return next((length for length in range(len(path), 0, -1) if path[:length] in origins), 0)
 
 
 def report(mistakes: Iterable[Mistake]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from proxy.config.catalogue import file_fields, nested
+from proxy.config.catalogue import file_fields, nested, visit_models
 from proxy.config.document import Document
 from proxy.config.mistakes import Path, locate
 
@@ -44,15 +44,7 @@ class SecretFiles:
 
     def _inner(self, value: Any, annotation: Any, path: Path) -> Any:
         inner = nested(annotation)
-        if inner is None:
-            return value
-        if inner.container is None:
-            return self.fill(value, inner.model, path)
-        if isinstance(value, Mapping):
-            return {key: self.fill(item, inner.model, (*path, key)) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.fill(item, inner.model, (*path, index)) for index, item in enumerate(value)]
-        return value
+        return visit_models(value, inner, path, self.fill) if inner else value
 
     def _read(self, data: Mapping[str, Any], secret: str, path: Path, *, several: bool) -> Any:
         if data.get(secret):
