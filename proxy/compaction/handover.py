@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from proxy.chat.messages import Message, is_assistant, is_user, text_of
 from proxy.chat.language import ENGLISH, detect_language
+from proxy.chat.messages import Message, is_assistant, is_user, text_of
 
 PREFIX_VERSION = 1
 TINY_WINDOW = 8_192

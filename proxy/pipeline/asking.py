@@ -27,7 +27,7 @@ class ModelAsker:
     Sends summariser calls over httpx; they bypass the proxy's own compaction, since they go to the upstream at once.
     """
 
-    def __init__(self, client: httpx.AsyncClient, targets: Callable[[str], UpstreamTarget]) -> None:
+    def __init__(self, client: httpx.AsyncClient, targets: Callable[[str, str | None], UpstreamTarget]) -> None:
         self._client = client
         self._targets = targets
 
@@ -37,9 +37,8 @@ class ModelAsker:
         """
         settings = exchange.compaction.summarizer
         body = dumps({"model": prompt.model or model, "messages": list(prompt.messages), "stream": False})
-        outgoing = self._targets(settings.upstream or exchange.route.upstream).outgoing(
-            _call(exchange, body, elsewhere=settings.upstream not in {None, exchange.route.upstream})
-        )
+        target = self._targets(exchange.route.name, settings.upstream)
+        outgoing = target.outgoing(_call(exchange, body, elsewhere=settings.upstream is not None))
         try:
             response = await self._client.request(
                 "POST", outgoing.url, headers=_headers(outgoing.headers), content=body, timeout=settings.timeout
@@ -48,7 +47,7 @@ class ModelAsker:
             raise SummaryError("timeout", transient=True) from exc
         except httpx.HTTPError as exc:
             raise SummaryError("unreachable", transient=True) from exc
-        if response.status_code >= 400:  # noqa: PLR2004 - an error
+        if response.status_code >= 400:
             raise SummaryError(f"status {response.status_code}", transient=response.status_code in TRANSIENT)
         return _read(response.content)
 
@@ -59,7 +58,7 @@ def _call(exchange: Exchange, body: bytes, *, elsewhere: bool) -> Incoming:
     """
     if elsewhere:
         return Incoming("POST", _CHAT_PATH, (("content-type", "application/json"),), body)
-    return Incoming("POST", exchange.target, exchange.incoming.headers, body)
+    return Incoming("POST", exchange.incoming.target, exchange.incoming.headers, body)
 
 
 def _headers(headers: Headers) -> list[tuple[str, str]]:

@@ -15,12 +15,10 @@ The life of one exchange, step by step.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing
 
 import structlog
 
 from proxy.chat.json import loads
-from proxy.errors import ProxyError
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.directives import read_directives
 from proxy.pipeline.disclosure import disclosed
@@ -30,7 +28,7 @@ from proxy.pipeline.identify import Identifier
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.recovering import Recovering
-from proxy.pipeline.routes import Router, stripped
+from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.watching import Seen, StreamWatcher, read_body
 from proxy.telemetry.metrics import Metrics
@@ -85,14 +83,13 @@ class ChatCompletions:
             route=route,
             directives=read_directives(incoming.headers),
             party=self._identifier.party(route.upstream, incoming.headers),
-            target=stripped(incoming.target, route.strip),
             started=self._clock(),
         )
 
     async def _plan(self, exchange: Exchange) -> Plan:
         try:
             return await self._planner.plan(exchange)
-        except Exception as fault:  # noqa: BLE001 - fail open: the client's own request is sent
+        except Exception as fault:
             log.exception("plan.failed", route=exchange.route.name, fault=type(fault).__name__)
             exchange.action = "failed-open"
             return Plan(exchange.incoming.body, why="failed open")
@@ -112,7 +109,7 @@ class ChatCompletions:
         """
         answer = examined.answer
         if examined.body is not None:
-            seen = read_body(examined.body) if answer.status < 400 else Seen()  # noqa: PLR2004 - an answer, not an error
+            seen = read_body(examined.body) if answer.status < 400 else Seen()
             self._settling.settle(exchange, seen)
             async for chunk in answer.chunks:
                 yield chunk

@@ -53,7 +53,7 @@ async def examine(answer: Answer, lens: Lens) -> Examined:
     if answer.status >= FIRST_ERROR:
         body, whole = await _read(answer, decoder)
         return Examined(whole, classify(answer.status, body, patterns=lens.patterns), body)
-    if not decoder.readable or answer.status != 200:  # noqa: PLR2004 - only a 200 can hide a refusal
+    if not decoder.readable or answer.status != 200:
         return Examined(answer)
     if answer.is_event_stream:
         return await _peek(answer, decoder, lens)

@@ -37,7 +37,6 @@ class Exchange:
     route: RouteSettings
     directives: Directives
     party: Party
-    target: str
     started: float
     plan: Plan | None = None
     action: Action = "passthrough"

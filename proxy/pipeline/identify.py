@@ -15,14 +15,12 @@ from proxy.pipeline.conversations import Identity
 from proxy.pipeline.exchange import Exchange, Party
 from proxy.pipeline.settings import CompactionSettings
 from proxy.records.identity import prefix_digests, seed
-from proxy.records.store import RecordStore
 from proxy.summaries.prompt import PROMPT_VERSION
 from proxy.upstream.wire import Headers, header
 
 CREDENTIAL_HEADERS = ("authorization", "api-key", "x-api-key", "x-concertina-key")
 MANY_ROWS = 200
 """Longer conversations are digested in a thread."""
-SECRET_FACT = "digest-secret"
 
 
 class Identifier:
@@ -80,12 +78,3 @@ def scope_of(settings: CompactionSettings) -> str:
         summarizer.instructions,
     )
     return blake2b(repr(shaping).encode(), digest_size=8).hexdigest()
-
-
-async def load_secret(store: RecordStore, configured: str | None, *, fresh: bytes) -> bytes:
-    """
-    Return the secret that seeds digests: the configured one, else the one all replicas share through the store.
-    """
-    if configured:
-        return configured.encode()
-    return await store.put_fact_once(SECRET_FACT, fresh)

@@ -21,10 +21,10 @@ from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.settings import ModelSettings
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.store import RecordStore
+from proxy.recovery.targets import LONG_CONTEXT_WINDOW
 from proxy.tokens.calibration import Anchor, Calibration
 from proxy.tokens.families import family_of
 from proxy.upstream.settings import UpstreamSettings
-from proxy.recovery.targets import LONG_CONTEXT_WINDOW
 from proxy.windows.learned import Claim, LearnedLimits
 from proxy.windows.resolve import Window, find_window
 

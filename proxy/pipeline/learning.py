@@ -130,7 +130,7 @@ class Learning:
             anchor = Anchor(plan.sent_tokens, usage.prompt)
             self._knowledge.remember_anchor(exchange, model, scene.identity.digests[-1], anchor)
         self._knowledge.accept(exchange, model, usage.prompt)
-        if abs(facts.calibration.ratio / before.ratio - 1) > 0.01 or before.samples == 0:  # noqa: PLR2004 - a percent
+        if abs(facts.calibration.ratio / before.ratio - 1) > 0.01 or before.samples == 0:
             self._knowledge.save(exchange, model)
 
     def _cut(self, exchange: Exchange, scene: Scene, sighting: Sighting, seen: Seen) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -23,7 +22,7 @@ from proxy.pipeline.plan import Demand, Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.settings import PatternRule as PatternSettings
 from proxy.recovery.actions import Verdict
-from proxy.recovery.attempt import Attempt, Ending, Outcome, Rung, Situation
+from proxy.recovery.attempt import Attempt, Ending, Outcome, Rung
 from proxy.recovery.fault import Fault, Label
 from proxy.recovery.ladder import recovery_ladder, resume
 from proxy.recovery.peek import AnswerLimits
@@ -66,9 +65,7 @@ class Recovering:
         return await self._climb(exchange, measured, examined)
 
     async def _climb(self, exchange: Exchange, plan: Plan, examined: Examined) -> Examined:
-        ladder = recovery_ladder(
-            self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic
-        )
+        ladder = recovery_ladder(self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic)
         step: Attempt | Ending = next(ladder)
         step = resume(ladder, self._outcome(exchange, plan, examined))
         while isinstance(step, Attempt):
@@ -167,12 +164,12 @@ def pattern_rules(settings: tuple[PatternSettings, ...]) -> tuple[PatternRule, .
     """
     Return the rules that the configuration adds.
     """
-    return tuple(PatternRule(Label(rule.label), re.compile(rule.regex, re.IGNORECASE), rule.status) for rule in settings)
+    return tuple(
+        PatternRule(Label(rule.label), re.compile(rule.regex, re.IGNORECASE), rule.status) for rule in settings
+    )
 
 
 def _gave_up(fault: Fault) -> Answer:
     said = fault.message or "the upstream gave no reason"
     message = f"The conversation does not fit the model, even compacted as far as it goes. The upstream said: {said}"
     return Answer.of_bytes(400, JSON_HEADERS, context_length_exceeded(message))
-
-

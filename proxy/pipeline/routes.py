@@ -54,15 +54,3 @@ def _matches(match: MatchSettings, path: str, headers: Mapping[str, str], model:
     if match.path is not None and not fnmatchcase(path, match.path):
         return False
     return all(fnmatchcase(headers.get(name.lower(), ""), glob) for name, glob in match.header.items())
-
-
-def stripped(target: str, strip: str | None) -> str:
-    """
-    Return the target with the route's *strip* prefix taken off, on a path boundary only.
-    """
-    if strip is None:
-        return target
-    prefix = strip.rstrip("/")
-    if target == prefix or target.startswith((prefix + "/", prefix + "?")):
-        return target[len(prefix) :] or "/"
-    return target

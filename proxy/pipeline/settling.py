@@ -41,7 +41,7 @@ class Settling:
                 self._learning.answered(exchange, plan, seen)
                 if seen.complete:
                     self._preparation.after(exchange, plan, real_tokens=seen.usage.prompt if seen.usage else None)
-        except Exception:  # noqa: BLE001 - fail open: the answer is what matters
+        except Exception:
             log.exception("settle.failed", route=exchange.route.name)
         self._tell(exchange, plan, seen)
 

@@ -21,6 +21,6 @@ async def load_secret(
     Return the secret of the settings, or the one that all users of the store share.
     """
     if settings.secret is not None:
-        return settings.secret.get_secret_value().encode("utf-8", "surrogatepass")
+        return settings.secret.encode("utf-8", "surrogatepass")
     # Whoever comes first decides; replicas that start together end up with the same one.
     return await store.put_fact_once(FACT, make(SECRET_BYTES))

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proxy.chat.messages import is_user, text_of
-from proxy.summaries.base import SummaryJob
-from proxy.compaction.handover import is_generated_row, neutralise
 from proxy.chat.language import ENGLISH
+from proxy.chat.messages import is_user, text_of
+from proxy.compaction.handover import is_generated_row, neutralise
+from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
 from proxy.summaries.ledger.index import index_of
 from proxy.summaries.ledger.roles import Candidate

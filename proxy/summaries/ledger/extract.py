@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from proxy.chat.language import language_of
 from proxy.chat.messages import text_of
 from proxy.summaries.base import SummaryJob
-from proxy.chat.language import language_of
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
 from proxy.summaries.ledger.lexicon import Lexicon

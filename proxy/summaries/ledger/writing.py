@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.privacy.injection import is_suspicious
-from proxy.compaction.handover import neutralise
 from proxy.chat.language import ENGLISH
+from proxy.compaction.handover import neutralise
+from proxy.privacy.injection import is_suspicious
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.index import index_of
 from proxy.summaries.ledger.roles import Candidate
