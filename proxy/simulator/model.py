@@ -101,11 +101,14 @@ class Model:
 
     def _refusal(self, turn: Turn) -> Reply | None:
         settings = self._settings
-        if settings.max_bytes is not None and len(turn.received.body) > settings.max_bytes:
-            return html_413() if settings.bytes_wording == "nginx" else json_413(settings.max_bytes)
+        too_large = bytes_refusal(settings, len(turn.received.body))
+        if too_large is not None:
+            return too_large
         for violation in turn.received.violations if settings.strict else ():
             if violation.kind != "alternation" or settings.alternation == "on":
                 return _rejected(violation)
+        if settings.max_output is not None and (turn.asked_output or 0) > settings.max_output:
+            return _output_cap(turn.asked_output or 0, settings.max_output)
         if settings.window is not None and not turn.fits:
             return turn.refuse(limit=settings.window, wording=settings.wording)
         return None
@@ -142,6 +145,20 @@ class Model:
         if dialect == "chat" and not received.messages:
             return _invalid("[] is too short - 'messages'")
         return None
+
+
+def bytes_refusal(settings: SimulatorSettings, size: int) -> Reply | None:
+    """
+    Return the 413 for a body of *size* bytes where it is too large.
+    """
+    if settings.max_bytes is None or size <= settings.max_bytes:
+        return None
+    return html_413() if settings.bytes_wording == "nginx" else json_413(settings.max_bytes)
+
+
+def _output_cap(asked: int, cap: int) -> Reply:
+    text = f"max_tokens is too large: {asked}. This model supports at most {cap} completion tokens, whereas you provided {asked}."
+    return _invalid(text, param="max_tokens")
 
 
 def _perform(step: Step, turn: Turn) -> tuple[Reply, float]:

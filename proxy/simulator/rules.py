@@ -31,6 +31,7 @@ Every kind of violation.
 """
 
 _MAX_CACHE_MARKS = 4
+_BEGINNING_CHARS = 40  # bodies are cut in the middle, their beginnings stay
 _RESULT_ROLES = ("tool", "function")
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -39,11 +40,14 @@ _SYSTEM_ROLES = ("system", "developer")
 class Violation:
     """
     One broken rule: its *kind*, the *row* where it shows, and the *message* a provider would answer.
+
+    *subject* tells what is at fault in words that survive a move of the row: call ids, or how a text begins.
     """
 
     kind: str
     row: int
     message: str
+    subject: str = ""
 
     @property
     def status(self) -> int:
@@ -72,11 +76,18 @@ def introduced(
     client_rows: Sequence[Any], sent_rows: Sequence[Any], *, open_calls_at_end: bool = True
 ) -> dict[str, int]:
     """
-    Return the kinds of violations, alternation included, that *sent_rows* have more of than the client's own rows.
+    Return the kinds of violations, alternation included, in *sent_rows* that the client's own rows do not have.
+
+    They are told apart by what is at fault: a new violation is not excused by one that was folded away.
     """
-    own = Counter(v.kind for v in judge(client_rows, open_calls_at_end=open_calls_at_end, alternation=True))
-    sent = Counter(v.kind for v in judge(sent_rows, open_calls_at_end=open_calls_at_end, alternation=True))
-    return dict(sent - own)
+    own, sent = (
+        Counter((v.kind, v.subject) for v in judge(rows, open_calls_at_end=open_calls_at_end, alternation=True))
+        for rows in (client_rows, sent_rows)
+    )
+    added = Counter[str]()
+    for (kind, _), times in (sent - own).items():
+        added[kind] += times
+    return dict(added)
 
 
 def _pairs(rows: list[Row], *, open_calls_at_end: bool) -> list[Violation]:
@@ -88,7 +99,7 @@ def _pairs(rows: list[Row], *, open_calls_at_end: bool) -> list[Violation]:
             end += 1
         asked = _asked(rows[index])
         if rows[index].get("role") in _RESULT_ROLES:  # only the first rows of a request come here
-            found += [_orphan(i) for i in range(index, end)]
+            found += [_orphan(i, rows[i]) for i in range(index, end)]
         elif asked or end > index + 1:
             at_end = open_calls_at_end and end == index + 1 == len(rows)
             found += [] if at_end else _one_round(rows, index, end, asked)
@@ -101,7 +112,7 @@ def _one_round(rows: list[Row], index: int, end: int, asked: list[str]) -> list[
     Judge one call row with the results after it; a row that calls nothing has only orphans after it.
     """
     found = [
-        Violation("duplicate_call", index, f"Duplicate value for 'tool_call_id' of '{call}'.")
+        Violation("duplicate_call", index, f"Duplicate value for 'tool_call_id' of '{call}'.", call)
         for call, times in Counter(asked).items()
         if times > 1
     ]
@@ -109,7 +120,7 @@ def _one_round(rows: list[Row], index: int, end: int, asked: list[str]) -> list[
     for position in range(index + 1, end):
         answer = _answers(rows[position])
         if answer not in asked:
-            found.append(_orphan(position))
+            found.append(_orphan(position, rows[position]))
         elif answer in answered:
             found.append(
                 Violation("duplicate_result", position, f"Multiple tool messages respond to tool_call_id '{answer}'.")
@@ -121,13 +132,13 @@ def _one_round(rows: list[Row], index: int, end: int, asked: list[str]) -> list[
             "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
             f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(open_ids)}"
         )
-        found.append(Violation("open_call", index, text))
+        found.append(Violation("open_call", index, text, ", ".join(open_ids)))
     return found
 
 
-def _orphan(index: int) -> Violation:
+def _orphan(index: int, row: Row) -> Violation:
     text = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
-    return Violation("orphan_result", index, f"Invalid parameter: {text} (messages[{index}])")
+    return Violation("orphan_result", index, f"Invalid parameter: {text} (messages[{index}])", _answers(row))
 
 
 def _asked(row: Row) -> list[str]:
@@ -230,4 +241,14 @@ def _alternation(rows: list[Row]) -> list[Violation]:
         if row.get("role") == "user" or (row.get("role") == "assistant" and not _asked(row))
     ]
     text = "After the optional system message, conversation roles must alternate user/assistant/user/assistant/..."
-    return [Violation("alternation", index, text) for (_, before), (index, role) in pairwise(seen) if before == role]
+    return [
+        Violation("alternation", index, text, role + _beginning(rows[index].get("content")))
+        for (_, before), (index, role) in pairwise(seen)
+        if before == role
+    ]
+
+
+def _beginning(content: object) -> str:
+    if isinstance(content, list):
+        content = next((part.get("text") for part in content if isinstance(part, dict)), "")
+    return str(content)[:_BEGINNING_CHARS]

@@ -15,7 +15,7 @@ from proxy.chat.json import loads
 from proxy.simulator.answers import Dialect
 from proxy.simulator.counting import Counter, PlainCounter
 from proxy.simulator.endpoints import other
-from proxy.simulator.model import Model, SummaryTest
+from proxy.simulator.model import Model, SummaryTest, bytes_refusal
 from proxy.simulator.received import Received
 from proxy.simulator.reply import Reply, json_reply
 from proxy.simulator.settings import SimulatorSettings
@@ -109,9 +109,10 @@ class Simulator:
                 await self._changed.wait()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        received = await self._receive(request)
+        early = bytes_refusal(self.settings, request.content_length or 0) if self.settings.early_413 else None
+        received = self._remember(request, b"" if early else await request.read())
         try:
-            reply, seconds = self._reply(received)
+            reply, seconds = (early, 0.0) if early else self._reply(received)
             received.status = reply.status
             self._notify()
             await asyncio.sleep(self.settings.delay_seconds + seconds)
@@ -129,8 +130,7 @@ class Simulator:
             if self._on_finished is not None:
                 self._on_finished(received)
 
-    async def _receive(self, request: web.Request) -> Received:
-        body = await request.read()
+    def _remember(self, request: web.Request, body: bytes) -> Received:
         path, _, query = request.raw_path.partition("?")
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.raw_headers)
         self._number += 1

@@ -23,7 +23,11 @@ class SimulatorSettings(Settings):
     max_bytes: int | None = Field(
         default=None, ge=1, description="Largest body accepted; larger ones are answered 413."
     )
+    max_output: int | None = Field(default=None, ge=1, description="Largest max_tokens accepted.")
     wording: str = Field(default="openai", description="How an overflow is said, a name from the table of wordings.")
+    early_413: bool = Field(
+        default=False, description="Refuse large bodies by their Content-Length, unread, as web servers do."
+    )
     bytes_wording: Literal["nginx", "json"] = Field(default="nginx", description="How a 413 for bytes is said.")
     strict: bool = Field(default=True, description="Refuse what strict providers refuse; else only note it.")
     alternation: Alternation = Field(

@@ -1,4 +1,5 @@
 from collections.abc import AsyncIterator
+from io import BytesIO
 
 import aiohttp
 import pytest
@@ -223,6 +224,27 @@ async def test_refuses_bytes_with_413(http, upstream_factory, wording, kind):
         assert (response.status, response.content_type) == (413, kind)
 
 
+async def test_refuses_a_large_body_before_reading_it(http, upstream_factory):
+    """
+    Web servers answer on the Content-Length alone; the client still gets the answer.
+    """
+    upstream = await upstream_factory(max_bytes=1_000, early_413=True)
+
+    async with http.post(upstream.url + "/chat/completions", data=BytesIO(request([user(5_000_000)]))) as response:
+        assert (response.status, upstream.received[0].body) == (413, b"")
+
+
+async def test_refuses_more_output_than_the_model_gives(http, upstream_factory):
+    """
+    The cap of the output is stated, and is no overflow.
+    """
+    upstream = await upstream_factory(max_output=4_096)
+
+    status_code, body = await ask(http, upstream, max_tokens=8_192)
+
+    assert (status_code, "at most 4096 completion tokens" in body["error"]["message"]) == (400, True)
+
+
 async def test_strict_refuses_a_broken_pair_and_lenient_only_notes_it(http, upstream_factory):
     """
     The violation is recorded in both.
@@ -257,7 +279,7 @@ async def test_a_client_s_own_violation_is_not_held_against_the_sender(http, ups
     upstream = await upstream_factory(alternation="as_client")
     await ask(http, upstream, [user("a"), user("b"), assistant("c"), user("d")])
 
-    assert upstream.received[0].introduced([user("x"), user("y")]) == {}
+    assert upstream.received[0].introduced([user("a"), user("b")]) == {}
     assert upstream.received[0].introduced([user("x")]) == {"alternation": 1}
 
 

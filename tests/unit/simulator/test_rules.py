@@ -196,6 +196,26 @@ def test_only_what_the_client_lacks_is_introduced():
     assert introduced(client, sent) == {"orphan_result": 1}
 
 
+def test_a_new_violation_is_not_excused_by_one_that_was_folded_away():
+    """
+    The client's own user-user pair is gone, another one was made.
+    """
+    client = [user("a"), user("b"), assistant("c"), user("d")]
+    sent = [user("a"), user("summary of b and c. d")]
+
+    assert introduced(client, sent) == {"alternation": 1}
+
+
+def test_the_client_s_own_violation_stays_its_own_when_its_text_is_cut():
+    """
+    A long row that is cut in the middle still begins as the client's does.
+    """
+    client = [user("a"), user("x" * 100 + "y" * 5_000)]
+    sent = [user("a"), user("x" * 100 + " ... ")]
+
+    assert introduced(client, sent) == {}
+
+
 def test_rows_that_are_no_objects_do_not_break_the_judge():
     """
     Odd JSON is judged like a row without a role.
