@@ -110,11 +110,13 @@ class Proxy:
         self.core.work.close()
 
 
-async def build(settings: AppSettings, *, environ: Mapping[str, str] | None = None) -> Proxy:
+async def build(
+    settings: AppSettings, *, environ: Mapping[str, str] | None = None, vocabulary: Vocabulary | None = None
+) -> Proxy:
     """
     Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
     """
-    core = await _core(settings, environ or {})
+    core = await _core(settings, environ or {}, vocabulary or Vocabulary())
     sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
     chat = _chat(settings, core, sending)
     edge = Edge(
@@ -127,9 +129,8 @@ async def build(settings: AppSettings, *, environ: Mapping[str, str] | None = No
     return Proxy(settings, edge, core)
 
 
-async def _core(settings: AppSettings, environ: Mapping[str, str]) -> Core:
+async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
     clock = time.time  # noqa: TID251 - the one place that hands out the clock
-    vocabulary = Vocabulary()
     store = await open_store(settings.store, clock=clock)
     counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
     return Core(
@@ -237,7 +238,7 @@ async def _load(vocabulary: Vocabulary) -> None:
     try:
         await asyncio.to_thread(vocabulary.load)
     except (OSError, ValueError) as fault:
-        log.error("vocabulary.failed", fault=str(fault))
+        log.warning("vocabulary.failed", fault=str(fault))
 
 
 async def _sweep(store: RecordStore, clock: Callable[[], float]) -> None:
@@ -264,6 +265,6 @@ def serve(settings: AppSettings) -> int:
     try:
         run(_serve(settings, environment()))
     except OSError as fault:
-        log.error("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
+        log.critical("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
         return 1
     return 0

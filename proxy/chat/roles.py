@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import pairwise
 
 from proxy.chat.groups import Group, groups
 from proxy.chat.messages import (
@@ -82,5 +83,5 @@ def _order_violations(messages: Sequence[Message]) -> Iterator[Violation]:
     if not any(is_user(message) for message in turns):
         yield Violation.NO_USER_ROW
     visible = [role_of(message) for message in turns if is_visible(message)]
-    if any(a == b for a, b in zip(visible, visible[1:], strict=False)):
+    if any(a == b for a, b in pairwise(visible)):
         yield Violation.ALTERNATION

@@ -188,7 +188,7 @@ class Compacting:
         summary, job = made.report.summary, made.report.job
         if summary is None or job is None or TOO_SLOW not in summary.failures:
             return
-        late = self._summarizing.late(exchange, scene, job)
+        late = self._summarizing.late(scene, job)
         if late is not None:
             self._tasks.start(self._keep_late(late, scene, made, record), name="late summary")
 

@@ -1,12 +1,12 @@
 """
-Look at an answer before anything of it is relayed: is it the answer, or a refusal in some dress?
+Look at an answer before anything of it is relayed: it may be a refusal in some dress.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
 from proxy.chat.sse import SseSplitter
@@ -30,7 +30,7 @@ class Lens:
     """
 
     plausible: bool = False
-    limits: AnswerLimits = AnswerLimits()
+    limits: AnswerLimits = field(default_factory=AnswerLimits)
     patterns: Sequence[PatternRule] = ()
 
 

@@ -48,18 +48,18 @@ class Summarizing:
         """
         return self._shared(exchange, scene, exchange.compaction.summarizer.timeout)
 
-    def late(self, exchange: Exchange, scene: Scene, job: SummaryJob) -> Task[Summary] | None:
+    def late(self, scene: Scene, job: SummaryJob) -> Task[Summary] | None:
         """
         Return the summary of *job* that was too slow for its request and is still being made.
         """
-        return self._desk.running(_key(exchange, scene, job))
+        return self._desk.running(_key(scene, job))
 
     def _shared(self, exchange: Exchange, scene: Scene, patience: float) -> Summarize:
         best = self._writers(exchange, scene)
 
         async def summarize(job: SummaryJob) -> Summary:
             started = monotonic()
-            key = _key(exchange, scene, job)
+            key = _key(scene, job)
             summary = await self._desk.summarize(key, job, best=best, fallback=self._fallback, patience=patience)
             self._metrics.summary_seconds.observe(monotonic() - started)
             for reason in summary.failures:
@@ -78,7 +78,7 @@ def _patience(exchange: Exchange) -> float:
         return wait
 
 
-def _key(exchange: Exchange, scene: Scene, job: SummaryJob) -> str:
+def _key(scene: Scene, job: SummaryJob) -> str:
     """
     Return what a running summary is shared under: the rows it covers, and all that shapes its text.
     """

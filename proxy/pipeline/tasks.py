@@ -34,6 +34,13 @@ class TaskKeeper:
         task.add_done_callback(self._ended)
         return task
 
+    async def settled(self, *, but: frozenset[str] = frozenset({"vocabulary", "sweep"})) -> None:
+        """
+        Wait until no task is left, but for those that run as long as the process.
+        """
+        while running := [task for task in self._tasks if task.get_name() not in but]:
+            await asyncio.wait(running)
+
     async def drain(self, seconds: float) -> None:
         """
         Wait for the running tasks, at most *seconds*, then cancel what is left.
