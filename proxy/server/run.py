@@ -14,9 +14,11 @@ from aiohttp import web
 from proxy.server.app import Edge
 
 try:
-    from uvloop import new_event_loop
+    import uvloop
 except ImportError:  # there is none on Windows
-    new_event_loop = asyncio.new_event_loop
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    new_loop = uvloop.new_event_loop
 
 _BACKLOG = 1024
 _LAST_SECONDS = 1.0
@@ -71,5 +73,5 @@ def run(main: Coroutine[object, object, None]) -> None:
     """
     Run *main* on uvloop where there is one.
     """
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(main)
