@@ -1,0 +1,156 @@
+"""
+Count the tokens of messages and of what travels beside them: the one estimator of the whole proxy.
+
+Every string value counts, with a few tokens for the frame that servers put around it. Counts are o200k_base tokens
+whatever the model; calibration scales budgets, never counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from proxy.chat.json import dumps
+from proxy.chat.messages import Message
+from proxy.tokens.cache import CountCache
+from proxy.tokens.families import UNKNOWN, ModelFamily
+from proxy.tokens.media import media_tokens
+from proxy.tokens.opaque import BLOB_TOKENS, is_opaque, scrub
+from proxy.tokens.vocabulary import Vocabulary
+
+MESSAGE_FRAME = 3
+NAME_FRAME = 1
+CALL_FRAME = 8
+REPLY_PRIMING = 3
+TOOLS_FRAME = 9
+_DIGEST_SIZE = 16
+
+_UNSEEN = frozenset({"id", "tool_call_id", "type", "index", "status", "object", "created", "model", "cache_control"})
+_REASONING_TEXT = ("reasoning_content", "reasoning")
+_REASONING_PARTS = ("reasoning_details", "thinking_blocks")
+_PART_TEXT = ("text", "refusal", "thinking", "reasoning", "summary")
+_FIXED = ("tools", "functions", "response_format", "tool_choice", "function_call", "documents")
+
+
+class TokenCounter:
+    """
+    Counts for one family of models; messages seen before cost a digest and a look-up.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, cache: CountCache, family: ModelFamily = UNKNOWN) -> None:
+        self._vocabulary = vocabulary
+        self._cache = cache
+        self._family = family
+        self._salt = family.name.encode()
+
+    def text(self, text: str) -> int:
+        """
+        Return the tokens of a text.
+        """
+        return self._vocabulary.count(text)
+
+    def message(self, message: Message) -> int:
+        """
+        Return the tokens of one row, its frame included.
+        """
+        return self._cached(b"m", message)
+
+    def messages(self, messages: Sequence[Message]) -> int:
+        """
+        Return the tokens of all rows.
+        """
+        return sum(self._cached(b"m", message) for message in messages)
+
+    def fixed(self, data: Message) -> int:
+        """
+        Return what the request carries beside its messages: tool schemas, an answer schema, the start of the reply.
+        """
+        return REPLY_PRIMING + sum(self._cached(key.encode(), data[key]) for key in _FIXED if data.get(key))
+
+    def _cached(self, kind: bytes, value: Any) -> int:
+        key = blake2b(dumps(value), digest_size=_DIGEST_SIZE, key=self._salt, person=kind[:16]).digest()
+        count = self._cache.get(key)
+        if count is not None:
+            return count
+        exact = self._vocabulary.ready
+        count = self._message(value) if kind == b"m" else self._beside(kind, value)
+        if exact:  # an estimate made while the table loads must not outlive that time
+            self._cache.put(key, count)
+        return count
+
+    def _beside(self, kind: bytes, value: Any) -> int:
+        if kind in {b"tool_choice", b"function_call"} and isinstance(value, str):
+            return 1
+        return self._structure(value) + (TOOLS_FRAME if kind in {b"tools", b"functions"} else 0)
+
+    def _message(self, message: Message) -> int:
+        said = {value for key in _REASONING_TEXT if isinstance(value := message.get(key), str) and value}
+        total = MESSAGE_FRAME + sum(map(self.text, said))
+        for key, value in message.items():
+            if key in _REASONING_TEXT or (said and key in _REASONING_PARTS):
+                continue
+            total += self._field(key, value)
+        return total
+
+    def _field(self, key: str, value: Any) -> int:
+        if key == "content" or key in _REASONING_PARTS:
+            return self._content(value)
+        if key == "tool_calls":
+            return sum(map(self._call, value)) if isinstance(value, list) else 0
+        if key == "function_call":
+            return self._function(value)
+        if key in _UNSEEN or not isinstance(value, str):
+            return 0
+        frame = NAME_FRAME if key == "name" else 0
+        return frame + self._unknown_text(value)
+
+    def _unknown_text(self, text: str) -> int:
+        return BLOB_TOKENS if is_opaque(text) else self.text(text)
+
+    def _content(self, content: Any) -> int:
+        if content is None:
+            return 0
+        if isinstance(content, str):
+            return self.text(content)
+        if isinstance(content, list):
+            return sum(map(self._part, content))
+        return self._part(content)
+
+    def _part(self, part: Any) -> int:
+        if isinstance(part, str):
+            return self.text(part)
+        if not isinstance(part, dict):
+            return self._structure(part)
+        media = media_tokens(part, self._family)
+        if media is not None:
+            return media
+        texts = [value for key in _PART_TEXT if isinstance(value := part.get(key), str)]
+        if texts:
+            return sum(map(self.text, texts))
+        if "content" in part and part.get("type") == "tool_result":
+            return self._content(part["content"])
+        return self._structure(part)
+
+    def _call(self, call: Any) -> int:
+        if not isinstance(call, dict):
+            return 0
+        body = call.get("function", call.get("custom"))
+        return self._function(body)
+
+    def _function(self, body: Any) -> int:
+        if not isinstance(body, dict) or not body:
+            return 0
+        arguments = body.get("arguments", body.get("input"))
+        inner = self.text(arguments) if isinstance(arguments, str) else self._structure(arguments)
+        return CALL_FRAME + self._unknown_text(_string(body.get("name"))) + inner
+
+    def _structure(self, value: Any) -> int:
+        if value is None:
+            return 0
+        written, blobs = scrub(value)
+        return self.text(dumps(written).decode()) + BLOB_TOKENS * blobs
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,51 @@
+"""
+Which context window a model has, and how we know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from proxy.windows.table import find_max_output, packaged_table
+
+DEFAULT_WINDOW = 128_000
+Source = Literal["config", "upstream", "learned", "table", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """
+    A context window in the model's own tokens, and where the number comes from.
+    """
+
+    tokens: int
+    source: Source
+    max_output: int | None = None
+
+
+def find_window(
+    model: str,
+    *,
+    configured: int | None = None,
+    discovered: int | None = None,
+    learned: int | None = None,
+) -> Window:
+    """
+    Return the window from the best source there is.
+
+    The first look into the packaged table takes half a second; make it in a thread.
+    """
+    max_output = find_max_output(model)
+    stated: tuple[tuple[int | None, Source], ...] = (
+        (configured, "config"),
+        (discovered, "upstream"),
+        (learned, "learned"),
+    )
+    for tokens, source in stated:
+        if tokens:
+            return Window(tokens, source, max_output)
+    found = packaged_table().find(model)
+    if found:
+        return Window(found, "table", max_output)
+    return Window(DEFAULT_WINDOW, "default", max_output)
