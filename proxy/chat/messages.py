@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 Message = dict[str, Any]
 """One row of ``messages``: JSON as the client sent it, never re-modelled."""
 
