@@ -153,7 +153,8 @@ def is_image_part(part: Message) -> bool:
     """
     Tell whether a part is an image, in the chat-completions form or that of relatives.
     """
-    return part.get("type") in {"image_url", "image", "input_image"} or "image_url" in part
+    # A tuple: what a client put there need not be hashable.
+    return part.get("type") in ("image_url", "image", "input_image") or "image_url" in part
 
 
 def leading_system_rows(messages: Sequence[Message]) -> int:
