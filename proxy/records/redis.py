@@ -93,9 +93,11 @@ class RedisStore(RecordStore):
     @override
     async def find(self, digests: Sequence[str]) -> dict[str, tuple[Record, ...]]:
         wanted = list(dict.fromkeys(digests))
-        answers = await _answer(self._find(keys=wanted, args=[self._ttl, self._clock()]))
-        found = {digest: in_order(readable(bodies)) for digest, bodies in zip(wanted, answers, strict=True)}
-        return {digest: records for digest, records in found.items() if records}
+        answer = await _answer(self._find(keys=wanted, args=[self._ttl, self._clock()]))
+        found: dict[str, list[bytes]] = {}
+        for number, body in zip(answer[::2], answer[1::2], strict=True):
+            found.setdefault(wanted[number], []).append(body)
+        return {digest: records for digest, bodies in found.items() if (records := in_order(readable(bodies)))}
 
     @override
     async def put(self, record: Record) -> Record:
