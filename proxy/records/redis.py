@@ -71,9 +71,11 @@ class RedisStore(RecordStore):
         """
         Connect to the server at *url*. Raises ``StoreError``.
         """
-        # One more try at once: a connection of the pool may have died while it was idle.
+        # One more try at once: a connection of the pool may have died while it was idle. Without driver info, since
+        # the client would read its own version from disk with each connection, in the event loop.
         client = Redis.from_url(
             url,
+            driver_info=None,
             socket_connect_timeout=CONNECT_SECONDS,
             socket_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 1),

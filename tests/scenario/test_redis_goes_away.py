@@ -11,7 +11,7 @@ import pytest
 from proxy.errors import StoreError
 from proxy.records.open import open_store
 from proxy.records.settings import StoreSettings
-from tests.support.stores import FakeClock, Harness, RedisServer, opened, record
+from tests.support.stores import UNHURRIED, FakeClock, Harness, RedisServer, opened, record
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ def server():
 async def test_requests_go_on_and_it_comes_back(server):
     """Killed under a running proxy, it costs records, not requests; restarted, it is used again."""
     clock = FakeClock()
-    store = await open_store(StoreSettings(url=server.url), clock=clock)
+    store = await open_store(StoreSettings(url=server.url), clock=clock, patience=UNHURRIED)
     assert store.healthy
     server.kill()
     await store.put(record("during"))
