@@ -119,7 +119,10 @@ def cut_at_window(answer: Mapping[str, Any], *, limits: AnswerLimits) -> Fault |
     reasons = finish_reasons(answer)
     usage = answer.get("usage")
     used = usage if isinstance(usage, dict) else {}
-    prompt, completion = _count(used, "prompt_tokens", "input_tokens"), _count(used, "completion_tokens", "output_tokens")
+    prompt, completion = (
+        _count(used, "prompt_tokens", "input_tokens"),
+        _count(used, "completion_tokens", "output_tokens"),
+    )
     fault = Fault(
         Label.CONTEXT_OVERFLOW, None, "the answer was cut off at the context window", prompt=prompt, unit="tokens"
     )
