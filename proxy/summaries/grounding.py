@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proxy.chat.language import ENGLISH
 from proxy.chat.messages import is_user, text_of
 from proxy.compaction.handover import is_generated_row, neutralise
 from proxy.summaries.base import SummaryJob
