@@ -33,7 +33,7 @@ from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.watching import Seen, StreamWatcher, read_body
 from proxy.telemetry.metrics import Metrics
-from proxy.upstream.wire import Answer, Incoming
+from proxy.upstream.wire import Answer, Incoming, header
 
 log = structlog.get_logger()
 
@@ -108,6 +108,8 @@ class ChatCompletions:
         answer = examined.answer
         exchange.status = answer.status
         headers = answer.headers
+        if _strips_usage(exchange, answer):
+            headers = tuple((name, value) for name, value in headers if name.lower() != "content-length")
         if self._disclose:
             headers = (*headers, *disclosed(exchange))
         chunks = self._chunks(exchange, examined)
@@ -124,12 +126,13 @@ class ChatCompletions:
             async for chunk in answer.chunks:
                 yield chunk
             return
-        watcher = StreamWatcher()
+        watcher = StreamWatcher(strip_usage=_strips_usage(exchange, answer))
         decoder = Decoder(answer.headers)
         try:
             async for chunk in answer.chunks:
-                watcher.feed(decoder.feed(chunk))
-                yield chunk
+                relayed = watcher.feed(decoder.feed(chunk))
+                yield relayed if watcher.strip_usage else chunk
+            yield watcher.rest()
         finally:
             answer.close()
             self._settling.settle(exchange, watcher.seen)
@@ -141,6 +144,11 @@ def _action_of(exchange: Exchange, plan: Plan) -> Action:
     if exchange.mode == "observe":
         return "observed"
     return "passthrough" if plan.kind == "untouched" else plan.kind
+
+
+def _strips_usage(exchange: Exchange, answer: Answer) -> bool:
+    asked = exchange.plan is not None and exchange.plan.asked_usage
+    return asked and answer.is_event_stream and not header(answer.headers, "content-encoding")
 
 
 def _model_of(body: bytes) -> str:

@@ -4,8 +4,10 @@ What a client asks of the proxy itself, in ``x-concertina-*`` request headers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from proxy.chat.messages import is_user, text_of
+from proxy.chat.request import ChatRequest
 from proxy.upstream.wire import Headers
 
 MODES = frozenset({"off", "observe", "recover", "compact"})
@@ -22,6 +24,17 @@ class Directives:
     focus: str | None = None
     session: str = ""
     force: bool = False
+
+
+def with_command(directives: Directives, request: ChatRequest, command: str | None) -> Directives:
+    """
+    Take a last user message such as ``/compact TOPIC`` as the wish to compact now, with that topic as focus.
+    """
+    last = request.messages[-1]
+    words = text_of(last).strip().split(maxsplit=1) if command and is_user(last) else []
+    if not words or words[0] != command:
+        return directives
+    return replace(directives, force=True, focus=words[1] if len(words) > 1 else directives.focus)
 
 
 def read_directives(headers: Headers) -> Directives:

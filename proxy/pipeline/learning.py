@@ -102,6 +102,14 @@ class Learning:
             self._knowledge.save(exchange, scene.request.model)
             log.warning("plan.repaired", route=exchange.route.name, upstream=exchange.party.upstream)
 
+    def refuses_usage(self, exchange: Exchange, plan: Plan) -> None:
+        """
+        Remember that this upstream refuses the wish for usage in a stream.
+        """
+        if plan.scene is not None:
+            self._knowledge.facts(exchange, plan.scene.request.model).refuses_usage = True
+            self._knowledge.save(exchange, plan.scene.request.model)
+
     def answered(self, exchange: Exchange, plan: Plan, seen: Seen) -> None:
         """
         Learn from the usage of an answer. Only what was sent upstream calibrates.

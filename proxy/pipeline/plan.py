@@ -44,7 +44,8 @@ class Plan:
     """
     The *body* to send and its facts; *scene* is ``None`` where nothing had to be measured.
 
-    *sent_tokens* are our tokens of what is sent, *would* is what observe mode did not do.
+    *sent_tokens* are our tokens of what is sent, *would* is what observe mode did not do. *asked_usage* says that we
+    asked for a usage frame that the client did not.
     """
 
     body: bytes
@@ -56,6 +57,7 @@ class Plan:
     record: Record | None = None
     summary: Summary | None = None
     would: PlanKind | None = None
+    asked_usage: bool = False
     why: str = ""
 
 
@@ -66,6 +68,7 @@ def write_plan(scene: Scene, layout: Layout | None, changes: Mapping[str, Any] |
     Raises ``IllegalPlanError`` where it may not be sent, ``ValueError`` where the body cannot be spliced.
     """
     messages = scene.emitted(layout)
-    body = scene.request.splice(messages, changes)
+    body = scene.request.splice(messages, {**scene.extra, **(changes or {})})
     kind: PlanKind = "untouched" if layout is None else "reused"
-    return Plan(body, kind, scene=scene, messages=messages, sent_tokens=tokens, layout=layout)
+    asked = bool(scene.extra)
+    return Plan(body, kind, scene=scene, messages=messages, sent_tokens=tokens, layout=layout, asked_usage=asked)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +19,14 @@ from proxy.engines.sizer import Sizer
 from proxy.errors import IllegalPlanError
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations, Identity, Known
+from proxy.pipeline.directives import with_command
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.exempt import exemption
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.scene import Scene, make_budget
+from proxy.pipeline.usage import usage_wish
 from proxy.tokens.bound import upper_bound
 from proxy.tokens.counter import TokenCounter
 
@@ -65,6 +68,7 @@ class Planner:
         why = exemption(request)
         if why is not None:
             return Plan(body, why=why)
+        exchange.directives = with_command(exchange.directives, request, exchange.compaction.focus_command)
         if await self._certainly_small(exchange, request):
             return Plan(body, why="below the bound")
         scene = await self.scene(exchange, request)
@@ -118,11 +122,15 @@ class Planner:
         if total >= budget.threshold // 2 or window is not None:
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
-        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict)
+        extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
+        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict, extra)
 
     def _strict(self, exchange: Exchange, model: str) -> bool:
         roles = exchange.compaction.roles
         return roles == "strict" or (roles == "auto" and self._knowledge.facts(exchange, model).strict)
+
+    def _refuses_usage(self, exchange: Exchange, model: str) -> bool:
+        return self._knowledge.facts(exchange, model).refuses_usage
 
     def _scale(self, exchange: Exchange, model: str, rows: Sequence[Message], identity: Identity, total: int) -> float:
         anchor, covered = self._knowledge.anchor(exchange, model, identity.digests)
@@ -137,6 +145,8 @@ class Planner:
     async def _certainly_small(self, exchange: Exchange, request: ChatRequest) -> bool:
         bound = upper_bound(request.body)
         if bound is None or exchange.directives.force or exchange.mode == "observe":
+            return False
+        if exchange.compaction.ask_usage == "always" and request.stream:
             return False
         window = await self._knowledge.window(exchange, request.model)
         scale = self._knowledge.scale(exchange, request.model, None, 0, bound)
@@ -158,8 +168,18 @@ class Planner:
             if plan is not None:
                 return plan
         if scene.known.live is None:
-            return _untouched(scene, "over the threshold, nothing to gain" if over else "below the threshold")
+            why = "over the threshold, nothing to gain" if over else "below the threshold"
+            plan = _untouched(scene, why)
+            return self._asking_usage(exchange, scene, plan)
         return self._resumed(scene, None) or _untouched(scene, "the earlier layout is illegal here")
+
+    def _asking_usage(self, exchange: Exchange, scene: Scene, plan: Plan) -> Plan:
+        if exchange.compaction.ask_usage != "always" or not scene.extra:
+            return plan
+        with suppress(ValueError):
+            body = scene.request.splice(scene.request.messages, scene.extra)
+            return replace(plan, body=body, asked_usage=True)
+        return plan
 
     def _resumed(self, scene: Scene, changes: Mapping[str, Any] | None) -> Plan | None:
         """

@@ -21,6 +21,7 @@ from proxy.pipeline.learning import Learning
 from proxy.pipeline.plan import Demand, Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.settings import PatternRule as PatternSettings
+from proxy.pipeline.usage import refuses_wish
 from proxy.recovery.actions import Verdict
 from proxy.recovery.attempt import Attempt, Ending, Outcome, Rung
 from proxy.recovery.fault import Fault, Label
@@ -57,12 +58,24 @@ class Recovering:
             exchange.attempts = 1
             return Examined(await self._send(exchange, plan))
         examined = await self._try(exchange, plan)
+        if plan.asked_usage and refuses_wish(examined.fault, examined.body):
+            plan, examined = await self._without_wish(exchange, plan, examined)
         if examined.fault is None:
             return examined
         measured = await self._planner.measured(exchange, plan)
         if measured is None or measured.scene is None:
             return examined
         return await self._climb(exchange, measured, examined)
+
+    async def _without_wish(self, exchange: Exchange, plan: Plan, examined: Examined) -> tuple[Plan, Examined]:
+        """
+        Send again without the field that this server refuses, and never add it there again.
+        """
+        self._learning.refuses_usage(exchange, plan)
+        again = await self._planner.replan(exchange, Demand())
+        if again is None:
+            return plan, examined
+        return again, await self._try(exchange, again)
 
     async def _climb(self, exchange: Exchange, plan: Plan, examined: Examined) -> Examined:
         ladder = recovery_ladder(self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic)

@@ -4,8 +4,9 @@ What is known about one request before anything is decided: its rows, sizes, win
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from proxy.chat.json import dumps
 from proxy.chat.messages import Message
@@ -28,7 +29,8 @@ class Scene:
     """
     One request, measured: *fixed* and *total* are our tokens of the system rows and tools, and of the whole request.
 
-    *scale* is the model's tokens for one of ours. *strict* says that the upstream insists on strict roles.
+    *scale* is the model's tokens for one of ours. *strict* says that the upstream insists on strict roles. *extra* are
+    top-level fields added to whatever is rewritten: the wish for usage in a stream.
     """
 
     request: ChatRequest
@@ -42,6 +44,7 @@ class Scene:
     identity: Identity
     known: Known
     strict: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def resumed(self) -> Layout | None:

@@ -5,6 +5,7 @@ Send a plan to the upstream of its route.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.plan import Plan
@@ -13,6 +14,8 @@ from proxy.upstream.client import UpstreamClient
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.target import UpstreamTarget
 from proxy.upstream.wire import Answer, Headers
+
+ENCODING_HEADER = "accept-encoding"
 
 
 class Sending:
@@ -43,7 +46,12 @@ class Sending:
         Return the upstream's answer to *plan* as soon as its headers are there.
         """
         target = self._targets[exchange.route.name]
-        return await self._client.send(target.outgoing(exchange.incoming, plan.body))
+        incoming = exchange.incoming
+        if plan.asked_usage:
+            # A frame can only be taken out of a stream that can be read.
+            kept = tuple((name, value) for name, value in incoming.headers if name.lower() != ENCODING_HEADER)
+            incoming = replace(incoming, headers=(*kept, (ENCODING_HEADER, "identity")))
+        return await self._client.send(target.outgoing(incoming, plan.body))
 
     def of_request(self, method: str, target: str, headers: Headers) -> UpstreamTarget:  # noqa: ARG002 - a Choose
         """

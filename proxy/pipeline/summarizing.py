@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from asyncio import Task
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 
 from proxy.engines.base import Posture, Summarize
@@ -59,6 +60,7 @@ class Summarizing:
 
         async def summarize(job: SummaryJob) -> Summary:
             started = monotonic()
+            job = replace(job, redact=exchange.compaction.redact)
             key = _key(scene, job)
             summary = await self._desk.summarize(key, job, best=best, fallback=self._fallback, patience=patience)
             self._metrics.summary_seconds.observe(monotonic() - started)
