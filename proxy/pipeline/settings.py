@@ -122,6 +122,7 @@ class PatternRule(Settings):
         "overloaded_5xx",
         "auth",
         "invalid_request_other",
+        "other",
     ] = Field(description="What such a refusal means.")
 
 

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.chat.sse import DONE, SseSplitter, comment, data_event, parse_event
@@ -53,6 +53,7 @@ def test_an_event_is_handed_out_with_its_last_byte(size: int) -> None:
     assert [len(splitter.feed(chunk)) for chunk in chunks] == [0] * (len(chunks) - 1) + [1]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=20).map(sorted))
 def test_chunk_boundaries_change_no_byte(cuts: list[int]) -> None:
     """
@@ -65,6 +66,7 @@ def test_chunk_boundaries_change_no_byte(cuts: list[int]) -> None:
     assert b"".join(event.raw for event in events) + splitter.rest == STREAM
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=20).map(sorted))
 def test_chunk_boundaries_change_no_data(cuts: list[int]) -> None:
     """
@@ -77,6 +79,7 @@ def test_chunk_boundaries_change_no_data(cuts: list[int]) -> None:
     assert [event.data for event in events if event.data is not None] == [data for data in DATA if data is not None]
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=30), max_size=10))
 def test_any_bytes_come_out_as_they_went_in(chunks: list[bytes]) -> None:
     """

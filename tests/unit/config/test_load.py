@@ -280,3 +280,25 @@ def test_models_given_in_code_work_as_written_ones() -> None:
     )
 
     assert (settings.routes[0].compaction.protect_last_n, settings.routes[0].compaction.mode) == (3, "off")
+
+
+def test_paths_and_addresses_that_are_right_are_taken(tmp_path: Path) -> None:
+    """
+    As they are written.
+    """
+    settings = load(tmp_path, TWO + f"plugins_dir: {tmp_path}\notlp: http://127.0.0.1:4318")
+
+    assert (settings.plugins_dir, settings.otlp) == (tmp_path, "http://127.0.0.1:4318")
+
+
+def test_routes_that_are_none_leave_the_others_to_be_checked(tmp_path: Path) -> None:
+    """
+    A word in the list of routes hides no mistake behind it.
+    """
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, TWO + "routes:\n  - oops\n  - {name: one, upstream: frist}\n")
+
+    assert [line.partition(": ")[2] for line in caught.value.mistakes] == [
+        "routes[0]: should be a mapping of settings, with one `name: value` a line",
+        "routes[1].upstream: names no upstream; did you mean first?",
+    ]
