@@ -27,6 +27,7 @@ _TRUSTED_SAMPLES = 3
 _PRIOR_SHARE = 0.85
 _OVERFLOW_MARGIN = 1.02
 _OVERHEAD_STEP = 0.25
+_OVERHEAD_SCALE = 3_000  # in larger prompts a constant is lost in the error of the ratio
 _OVERHEAD_SHARE = 0.25  # of the prompt it was seen in
 _OVERHEAD_MAXIMUM = 4_096
 _COVERED = 0.98  # share of requests that should stay within the margin
@@ -184,9 +185,10 @@ class Calibration:
         return actual >= LEAST_SHARE * expected
 
     def _with_overhead(self, estimate: int, actual: int) -> Calibration:
-        if not self.samples:  # the first sample cannot tell a constant from a ratio
+        if self.samples < _TRUSTED_SAMPLES:  # the first ones cannot tell a constant from a ratio
             return self
-        moved = self.overhead + _OVERHEAD_STEP * (actual - self.ratio * estimate - self.overhead)
+        step = _OVERHEAD_STEP * min(1.0, _OVERHEAD_SCALE / estimate)
+        moved = self.overhead + step * (actual - self.ratio * estimate - self.overhead)
         most = min(_OVERHEAD_SHARE * actual, _OVERHEAD_MAXIMUM)
         return replace(self, overhead=_within(moved, 0, most))
 

@@ -8,7 +8,7 @@ import binascii
 from base64 import b64decode
 from typing import Any
 
-from proxy.chat.messages import Message, is_image_part
+from proxy.chat.messages import Message
 from proxy.tokens.families import ModelFamily
 from proxy.tokens.images import image_tokens
 from proxy.tokens.pixels import size_of_base64, size_of_data_uri
@@ -29,11 +29,11 @@ def media_tokens(part: Message, family: ModelFamily) -> int | None:
     """
     Return the tokens of a part that is no text; ``None`` where it is none of these.
     """
-    if is_image_part(part):
-        return _image(part, family)
     kind = part.get("type")
     if not isinstance(kind, str):
-        return None
+        kind = ""
+    if kind in IMAGE_TYPES or "image_url" in part:
+        return _image(part, family)
     if kind in AUDIO_TYPES:
         return _audio(part)
     if kind in FILE_TYPES:

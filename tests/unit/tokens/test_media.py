@@ -50,7 +50,7 @@ def test_other_media_have_flat_or_timed_prices(part, tokens):
     assert media_tokens(part, UNKNOWN) == pytest.approx(tokens, abs=2)
 
 
-@pytest.mark.parametrize("part", [{"type": "text", "text": "x"}, {"type": 3}, {}])
+@pytest.mark.parametrize("part", [{"type": "text", "text": "x"}, {"type": 3}, {"type": []}, {}])
 def test_text_is_no_media(part):
     """
     The caller counts it.
