@@ -15,6 +15,7 @@ from typing import Any
 SMALLEST_LIMIT = 1_024
 _PROMPT_SHARE = 50  # a limit under a fiftieth of the prompt is a number of something else
 _AGREEING = 2
+_MOST_CREDENTIALS = 1_000  # the longest unheard of are dropped first
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class LearnedLimits:
         doubted = claim.limit < self._largest(claim.credential, now) and not self._stated(claim, now)
         belief = Belief(claim.credential, claim.limit, now + ttl, doubted)
         others = tuple(b for b in self.beliefs if b.expires > now and not _replaces(belief, b))
-        return replace(self, beliefs=(*others, belief))
+        return replace(self, beliefs=(*others, belief)[-_MOST_CREDENTIALS:])
 
     def accept(self, prompt: int, *, credential: str, now: float, ttl: float) -> LearnedLimits:
         """
@@ -85,7 +86,8 @@ class LearnedLimits:
         largest = max(prompt, self._largest(credential, now))
         others = tuple(a for a in self.accepted if a[0] != credential and a[2] > now)
         beliefs = tuple(b for b in self.beliefs if b.credential != credential or b.limit >= prompt)
-        return replace(self, accepted=(*others, (credential, largest, now + ttl)), beliefs=beliefs)
+        accepted = (*others, (credential, largest, now + ttl))[-_MOST_CREDENTIALS:]
+        return replace(self, accepted=accepted, beliefs=beliefs)
 
     def to_dict(self) -> dict[str, Any]:
         """

@@ -16,7 +16,9 @@ from proxy.tokens.vocabulary import Vocabulary
 VOCABULARY = Vocabulary()
 VOCABULARY.load()
 
-texts = st.text(max_size=60) | st.sampled_from(["QUJD" * 700, "data:image/png;base64," + "A" * 2_100, "a b", "🎉", "1e9"])
+texts = st.text(max_size=60) | st.sampled_from(
+    ["QUJD" * 700, "data:image/png;base64," + "A" * 2_100, "a b", "🎉", "1e9"]
+)
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
 keys = st.sampled_from(["text", "type", "content", "name", "signature", "data", "x", "arguments"]) | st.text(max_size=6)
 values = st.recursive(scalars, lambda v: st.lists(v, max_size=4) | st.dictionaries(keys, v, max_size=4), max_leaves=12)

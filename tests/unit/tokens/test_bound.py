@@ -47,7 +47,7 @@ def test_media_behind_blanks_have_no_bound():
 
 def test_media_behind_escapes_have_no_bound():
     """
-    A letter may be written as an escape: "\\u0069mage" is "image".
+    A letter may be written as an escape, and the word is the same.
     """
     assert upper_bound(rb'{"messages":[{"content":[{"type":"\u0069mage"}]}]}') is None
 

@@ -15,7 +15,6 @@ def counter(vocabulary):
     return TokenCounter(vocabulary, CountCache())
 
 
-
 def test_a_message_is_its_text_its_role_and_a_frame(counter):
     """
     Three tokens a message, as the published rule has it.
@@ -266,3 +265,14 @@ def test_any_json_can_be_counted(counter, message):
     What a client made of a message is never a reason to fail.
     """
     assert counter.message(message) >= MESSAGE_FRAME
+
+
+def test_deep_json_can_be_counted(counter):
+    """
+    The server refuses bodies nested deeper than 200.
+    """
+    part = {"type": "odd"}
+    for _ in range(200):
+        part = {"inner": [part]}
+
+    assert counter.message({"role": "user", "content": [part]}) > 200

@@ -92,7 +92,7 @@ _C = [
 ]
 _MINIFIED = [
     "function n(e,t){for(var r=0;r<t.length;r++){var o=t[r];o.enumerable=o.enumerable||!1,",
-    'Object.defineProperty(e,o.key,o)}}var i=function(){return(i=Object.assign||function(e){return e}).apply(this,arguments)};',
+    "Object.defineProperty(e,o.key,o)}}var i=function(){return(i=Object.assign||function(e){return e}).apply(this,arguments)};",
     '!function(e,t){"object"==typeof exports?module.exports=t():e.App=t()}(this,(function(){"use strict";',
     "return void 0===a&&(a=[]),a.map((e=>e?.props?.children??null)).filter(Boolean)}",
 ]
@@ -161,6 +161,9 @@ def texts(size: int) -> dict[str, str]:
         "base64": "\n".join(encoded[i : i + 76] for i in range(0, len(encoded), 76))[:size],
         "hex": raw.hex()[:size],
         "uuids": "\n".join(raw[i : i + 16].hex("-", 2) for i in range(0, len(raw), 16))[:size],
-        "table": "\n".join(f"-rw-r--r--  1 root wheel {n * 7919:>9} Mar {n % 28:>2} 10:{n % 60:02d} file_{n}.txt" for n in range(size // 60 + 1))[:size],
+        "table": "\n".join(
+            f"-rw-r--r--  1 root wheel {n * 7919:>9} Mar {n % 28:>2} 10:{n % 60:02d} file_{n}.txt"
+            for n in range(size // 60 + 1)
+        )[:size],
     }
     return built

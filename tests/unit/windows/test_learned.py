@@ -131,6 +131,18 @@ def test_the_newest_statement_replaces_the_last():
     assert limits.limit_for("a", now=1.0) == 64_000
 
 
+def test_remembers_a_bounded_number_of_credentials():
+    """
+    Keys that rotate every minute do not fill the store.
+    """
+    limits = LearnedLimits()
+    for number in range(1_200):
+        limits = limits.learn(replace(CLAIM, credential=f"{number}"), now=0.0, ttl=DAY)
+        limits = limits.accept(9_000, credential=f"{number}", now=0.0, ttl=DAY)
+
+    assert (len(limits.beliefs), len(limits.accepted)) == (1_000, 1_000)
+
+
 def test_survives_being_written_down():
     """
     A restart keeps what was learned.
