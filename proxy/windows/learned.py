@@ -62,7 +62,8 @@ class LearnedLimits:
         own = [b.limit for b in held if b.credential == credential]
         if own:
             return own[0]
-        limits = [b.limit for b in held]
+        served = self._largest(credential, now)
+        limits = [b.limit for b in held if b.limit >= served]
         return min((limit for limit in set(limits) if limits.count(limit) >= _AGREEING), default=None)
 
     def learn(self, claim: Claim, *, now: float, ttl: float) -> LearnedLimits:
@@ -83,11 +84,12 @@ class LearnedLimits:
         """
         Note that a prompt of this true size was served; it refutes a smaller limit of the same credential.
         """
-        largest = max(prompt, self._largest(credential, now))
-        others = tuple(a for a in self.accepted if a[0] != credential and a[2] > now)
         beliefs = tuple(b for b in self.beliefs if b.credential != credential or b.limit >= prompt)
-        accepted = (*others, (credential, largest, now + ttl))[-_MOST_CREDENTIALS:]
-        return replace(self, accepted=accepted, beliefs=beliefs)
+        learned = self if beliefs == self.beliefs else replace(self, beliefs=beliefs)
+        if prompt <= self._largest(credential, now):
+            return learned
+        others = tuple(a for a in self.accepted if a[0] != credential and a[2] > now)
+        return replace(learned, accepted=(*others, (credential, prompt, now + ttl))[-_MOST_CREDENTIALS:])
 
     def to_dict(self) -> dict[str, Any]:
         """
