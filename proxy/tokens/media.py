@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
+from collections.abc import Iterable
 from typing import Any
 
-from proxy.chat.messages import Message, is_image_part
-from proxy.tokens.families import ModelFamily
+from proxy.chat.messages import Message, parts
+from proxy.tokens.families import UNKNOWN, ModelFamily
 from proxy.tokens.images import image_tokens
 from proxy.tokens.pixels import size_of_base64, size_of_data_uri
 
@@ -29,16 +30,28 @@ def media_tokens(part: Message, family: ModelFamily) -> int | None:
     """
     Return the tokens of a part that is no text; ``None`` where it is none of these.
     """
-    if is_image_part(part):
-        return _image(part, family)
     kind = part.get("type")
     if not isinstance(kind, str):
-        return None
+        kind = ""
+    if kind in IMAGE_TYPES or "image_url" in part:
+        return _image(part, family)
     if kind in AUDIO_TYPES:
         return _audio(part)
     if kind in FILE_TYPES:
         return FILE_TOKENS
     return VIDEO_TOKENS if kind in VIDEO_TYPES else None
+
+
+def carries_media(messages: Iterable[Message]) -> bool:
+    """
+    Tell whether any row has a part that is no text: such a request teaches nothing about the ratio of texts.
+    """
+    return any(
+        media_tokens(part, UNKNOWN) is not None
+        for message in messages
+        if not isinstance(message.get("content"), str)
+        for part in parts(message)
+    )
 
 
 def _image(part: Message, family: ModelFamily) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 SMALLEST_LIMIT = 1_024
 _PROMPT_SHARE = 50  # a limit under a fiftieth of the prompt is a number of something else
 _AGREEING = 2
+_MOST_CREDENTIALS = 1_000  # the longest unheard of are dropped first
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class LearnedLimits:
         own = [b.limit for b in held if b.credential == credential]
         if own:
             return own[0]
-        limits = [b.limit for b in held]
+        served = self._largest(credential, now)
+        limits = [b.limit for b in held if b.limit >= served]
         return min((limit for limit in set(limits) if limits.count(limit) >= _AGREEING), default=None)
 
     def learn(self, claim: Claim, *, now: float, ttl: float) -> LearnedLimits:
@@ -76,16 +78,18 @@ class LearnedLimits:
         doubted = claim.limit < self._largest(claim.credential, now) and not self._stated(claim, now)
         belief = Belief(claim.credential, claim.limit, now + ttl, doubted)
         others = tuple(b for b in self.beliefs if b.expires > now and not _replaces(belief, b))
-        return replace(self, beliefs=(*others, belief))
+        return replace(self, beliefs=(*others, belief)[-_MOST_CREDENTIALS:])
 
     def accept(self, prompt: int, *, credential: str, now: float, ttl: float) -> LearnedLimits:
         """
         Note that a prompt of this true size was served; it refutes a smaller limit of the same credential.
         """
-        largest = max(prompt, self._largest(credential, now))
-        others = tuple(a for a in self.accepted if a[0] != credential and a[2] > now)
         beliefs = tuple(b for b in self.beliefs if b.credential != credential or b.limit >= prompt)
-        return replace(self, accepted=(*others, (credential, largest, now + ttl)), beliefs=beliefs)
+        learned = self if beliefs == self.beliefs else replace(self, beliefs=beliefs)
+        if prompt <= self._largest(credential, now):
+            return learned
+        others = tuple(a for a in self.accepted if a[0] != credential and a[2] > now)
+        return replace(learned, accepted=(*others, (credential, prompt, now + ttl))[-_MOST_CREDENTIALS:])
 
     def to_dict(self) -> dict[str, Any]:
         """

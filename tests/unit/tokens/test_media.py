@@ -4,7 +4,7 @@ import struct
 import pytest
 
 from proxy.tokens.families import UNKNOWN, family_of
-from proxy.tokens.media import FILE_TOKENS, VIDEO_TOKENS, media_tokens
+from proxy.tokens.media import FILE_TOKENS, VIDEO_TOKENS, carries_media, media_tokens
 
 GIF = base64.b64encode(b"GIF89a" + struct.pack("<HH", 1_024, 1_024) + b"\0" * 9).decode()
 WAV = base64.b64encode(b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8_000, 8_000, 1, 8)).decode()
@@ -50,9 +50,20 @@ def test_other_media_have_flat_or_timed_prices(part, tokens):
     assert media_tokens(part, UNKNOWN) == pytest.approx(tokens, abs=2)
 
 
-@pytest.mark.parametrize("part", [{"type": "text", "text": "x"}, {"type": 3}, {}])
+@pytest.mark.parametrize("part", [{"type": "text", "text": "x"}, {"type": 3}, {"type": []}, {}])
 def test_text_is_no_media(part):
     """
     The caller counts it.
     """
     assert media_tokens(part, UNKNOWN) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [("image_url", False), (None, False), ([{"type": "text", "text": "x"}], False), ([{"type": "file"}], True)],
+)
+def test_tells_whether_rows_carry_media(content, answer):
+    """
+    A request with images does not calibrate.
+    """
+    assert carries_media([{"role": "user", "content": content}]) is answer

@@ -1,6 +1,8 @@
 import hashlib
+import zlib
 
 import pytest
+import tiktoken_ext.openai_public as published
 
 from proxy.tokens.table import SOURCE_SHA256, TABLE_FILE, pack, read_source, unpack, write_source
 
@@ -19,8 +21,6 @@ def test_the_digest_is_the_one_tiktoken_expects():
     """
     The constant of ours is no word of ours.
     """
-    import tiktoken_ext.openai_public as published
-
     assert SOURCE_SHA256 in published.o200k_base.__code__.co_consts
 
 
@@ -46,8 +46,6 @@ def test_a_table_that_is_cut_short_inside_is_noticed():
     """
     The lengths must add up to the bytes.
     """
-    import zlib
-
     raw = zlib.decompress(pack([b"a", b"bc"]))
 
     with pytest.raises(ValueError):

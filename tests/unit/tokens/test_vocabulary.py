@@ -5,6 +5,7 @@ import socket
 import pytest
 import tiktoken_ext.openai_public as published
 
+import proxy.tokens.vocabulary as module
 from proxy.tokens.estimate import estimate
 from proxy.tokens.table import TABLE_FILE, unpack
 from proxy.tokens.vocabulary import _PATTERN, CHUNK_CHARS, Vocabulary, chunks
@@ -233,6 +234,4 @@ def test_the_module_never_asks_for_the_published_encoding():
     """
     tiktoken.get_encoding would go to the network.
     """
-    import proxy.tokens.vocabulary as module
-
     assert not re.search(r"get_encoding|encoding_for_model|load_tiktoken_bpe", inspect.getsource(module))

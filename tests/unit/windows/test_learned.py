@@ -122,6 +122,34 @@ def test_a_served_prompt_of_another_credential_refutes_nothing():
     assert limits.limit_for("a", now=2.0) == 32_000
 
 
+def test_what_two_others_were_told_yields_to_what_was_served():
+    """
+    A credential with a larger plan keeps its window.
+    """
+    limits = learned(CLAIM, replace(CLAIM, credential="b")).accept(40_000, credential="c", now=0.0, ttl=DAY)
+
+    assert (limits.limit_for("c", now=1.0), limits.limit_for("d", now=1.0)) == (None, 32_000)
+
+
+def test_a_limit_that_was_confirmed_is_still_refuted_by_what_is_served():
+    """
+    The window that shrank can grow again, though a larger prompt was served before.
+    """
+    served = LearnedLimits().accept(50_000, credential="a", now=0.0, ttl=DAY)
+    confirmed = served.learn(CLAIM, now=1.0, ttl=DAY).learn(CLAIM, now=2.0, ttl=DAY)
+
+    assert confirmed.accept(40_000, credential="a", now=3.0, ttl=DAY).limit_for("a", now=4.0) is None
+
+
+def test_a_smaller_prompt_changes_nothing():
+    """
+    Most answers teach nothing, and the memory of the largest one must grow old.
+    """
+    limits = LearnedLimits().accept(50_000, credential="a", now=0.0, ttl=DAY)
+
+    assert limits.accept(9_000, credential="a", now=DAY - 1, ttl=DAY) is limits
+
+
 def test_the_newest_statement_replaces_the_last():
     """
     A raised limit is taken up at once.
@@ -129,6 +157,18 @@ def test_the_newest_statement_replaces_the_last():
     limits = learned(CLAIM, replace(CLAIM, limit=64_000))
 
     assert limits.limit_for("a", now=1.0) == 64_000
+
+
+def test_remembers_a_bounded_number_of_credentials():
+    """
+    Keys that rotate every minute do not fill the store.
+    """
+    limits = LearnedLimits()
+    for number in range(1_200):
+        limits = limits.learn(replace(CLAIM, credential=f"{number}"), now=0.0, ttl=DAY)
+        limits = limits.accept(9_000, credential=f"{number}", now=0.0, ttl=DAY)
+
+    assert (len(limits.beliefs), len(limits.accepted)) == (1_000, 1_000)
 
 
 def test_survives_being_written_down():
