@@ -17,7 +17,8 @@ from proxy.chat.json import loads
 MAX_BYTES = 65_536
 MAX_DEPTH = 6
 MAX_ITEMS = 50
-MAX_TEXT = 4_000
+MAX_TEXT = 2_000
+MAX_JOINED = 3_000
 
 CODE_KEYS = frozenset({
     "code", "type", "status", "error_type", "errortype", "reason", "error_code", "errorcode", "kind", "err_code",
@@ -80,7 +81,7 @@ def normalise(body: bytes) -> Refusal:
     _walk(_parsed(raw), found, 0)
     texts = list(dict.fromkeys(text for text in found.texts if text))
     return Refusal(
-        text=fold("\n".join(texts)),
+        text=fold("\n".join(texts)[:MAX_JOINED]),
         codes=frozenset(found.codes),
         numbers=dict(found.numbers),
         message=max(texts[:3], key=len, default="")[:2_000],
@@ -148,7 +149,15 @@ def _walk_text(text: str, found: _Found, depth: int) -> None:
         if said_more:
             text = (text[:start] + " " + text[end:]).strip(" -:'\"b\n")
     _scrape(text, found)
-    found.texts.append(_unescape(text)[:MAX_TEXT])
+    found.texts.append(_clip(_unescape(text)))
+
+
+def _clip(text: str) -> str:
+    """
+    Keep the beginning and the end: a server that quotes the request back says why before or after it.
+    """
+    tail = MAX_TEXT // 4
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - tail] + "\n" + text[-tail:]
 
 
 def _plain(text: str) -> str:

@@ -56,7 +56,7 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"n_keep: ?{prompt} >= n_ctx: ?{limit}", "(n_keep: 9000 >= n_ctx: 4100)", {"prompt": 9000, "limit": 4100}),
     NumberRow(r"{prompt} of text input, {tools} of tool input", "about 90000 tokens (60000 of text input, 20000 of tool input, 10000 in the output)", {"prompt": 80000}),
     NumberRow(r"{prompt} (?:tokens )?(?:in the messages|of text input|in (?:your|the) prompt|(?:tokens )?from the input messages)", "requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"prompt": 8200}),
-    NumberRow(r"{output} (?:tokens )?(?:in|for|of)  ?(?:the )?(?:completion|output)", "requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"output": 1000}),
+    NumberRow(r"{output} (?:tokens )?(?:in|for|of)  ?(?:the )?(?:completion|output)", "requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"output": 1000}, sure=True),
     NumberRow(r"(?:requested|request has|requires?|contains?|sent)(?: about| a total of| at least)? {total} tokens ?\((?=[^)]*(?:messages|prompt|input))", "you requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"total": 9200}),
     NumberRow(r"requested a total of {total} tokens", "You requested a total of 9200 tokens: 8200 tokens from the input messages", {"total": 9200}),
     NumberRow(r"input and maximum output tokens \({total}\)", "input and maximum output tokens (90000) exceeded the limit (32000)", {"total": 90000}),
