@@ -19,7 +19,11 @@ OVERFLOW_CODES = (
     Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?"),
     Rule(_OVER, '{"type": "exceed_context_size_error"}', code=r"exceeds?(?:ed)?_(?:max_)?(?:context|prompt|input|token)\w*|too_many_(?:input_|prompt_)?tokens|(?:out_?of_?|over_?)context\w*|context_?(?:overflow|exceeded|window_?exceeded|length_?exceeded|too_?long)\w*|contextwindowexceedederror|contextlengthexceeded\w*|prompttoolong\w*|inputtoolong\w*|tokenlimitexceeded\w*|max_tokens_exceeded|maximum_context_length\w*|string_too_long_for_context"),
     Rule(_OVER, '{"code": "MAX_CONTEXT_LENGTH"}', code=r"\w*context_?(?:length|window|size|limit)\w*", unless=_NOT_PROMPT),
-    Rule(_OVER, '{"code": "1261"}', code=r"1261|3051|3010|5021|336007|10907|336103"),
+    Rule(_OVER, '{"code": "1261"}', code=r"1261", seen="zhipu"),
+    Rule(_OVER, '{"code": 3051}', code=r"3051", seen="mistral"),
+    Rule(_OVER, '{"code": 5021}', code=r"3010|5021", seen="cloudflare-workers-ai"),
+    Rule(_OVER, '{"code": 336103}', code=r"336007|336103|336104", seen="qianfan"),
+    Rule(_OVER, '{"code": 10907}', code=r"10907", seen="spark"),
 )  # fmt: skip
 
 OVERFLOW = (

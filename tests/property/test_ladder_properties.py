@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.recovery.attempt import Attempt, Outcome, Situation
@@ -10,6 +10,7 @@ from proxy.recovery.fault import Fault, Label
 from proxy.recovery.settings import RecoverySettings
 from tests.unit.recovery.ladder_support import climb
 
+EXAMPLES = settings(max_examples=50, deadline=None)
 NUMBERS = st.none() | st.integers(1, 2_000_000)
 
 
@@ -38,7 +39,7 @@ SITUATIONS = st.builds(
     max_body=NUMBERS,
     largest_accepted=st.integers(0, 1_000_000),
 )
-SCRIPTS = st.lists(OUTCOMES, min_size=12, max_size=12)
+SCRIPTS = st.lists(OUTCOMES, min_size=8, max_size=8)
 
 
 def run(script: list[Outcome], situation: Situation) -> list[tuple[Attempt, Outcome]]:
@@ -54,6 +55,7 @@ def run(script: list[Outcome], situation: Situation) -> list[tuple[Attempt, Outc
     return list(zip(attempts, seen, strict=True))
 
 
+@EXAMPLES
 @given(SCRIPTS, SITUATIONS)
 def test_ends_within_four_upstream_tries(script: list[Outcome], situation: Situation) -> None:
     """
@@ -66,6 +68,7 @@ def test_ends_within_four_upstream_tries(script: list[Outcome], situation: Situa
     assert len(steps) <= 8
 
 
+@EXAMPLES
 @given(SCRIPTS, SITUATIONS)
 def test_targets_never_grow(script: list[Outcome], situation: Situation) -> None:
     """
@@ -80,6 +83,7 @@ def test_targets_never_grow(script: list[Outcome], situation: Situation) -> None
         assert values == [None] * (len(values) - len(known)) + known
 
 
+@EXAMPLES
 @given(SCRIPTS, SITUATIONS)
 def test_squeezes_never_relax(script: list[Outcome], situation: Situation) -> None:
     """
@@ -90,6 +94,7 @@ def test_squeezes_never_relax(script: list[Outcome], situation: Situation) -> No
     assert levels == sorted(levels)
 
 
+@EXAMPLES
 @given(SCRIPTS, SITUATIONS)
 def test_same_answers_same_attempts(script: list[Outcome], situation: Situation) -> None:
     """
@@ -98,6 +103,7 @@ def test_same_answers_same_attempts(script: list[Outcome], situation: Situation)
     assert run(script, situation) == run(script, situation)
 
 
+@EXAMPLES
 @given(SITUATIONS, st.lists(st.integers(1_000, 2_000_000), min_size=4, max_size=4))
 def test_a_tier_is_never_below_the_largest_accepted_prompt(situation: Situation, sizes: list[int]) -> None:
     """
@@ -112,6 +118,7 @@ def test_a_tier_is_never_below_the_largest_accepted_prompt(situation: Situation,
             assert attempt.window_tokens >= situation.largest_accepted
 
 
+@EXAMPLES
 @given(SCRIPTS, SITUATIONS)
 def test_max_tokens_stays_above_the_thinking_budget(script: list[Outcome], situation: Situation) -> None:
     """

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.recovery.classify import classify
 from proxy.recovery.fault import Label
 from proxy.recovery.peek import judge_body
 
+EXAMPLES = settings(max_examples=50, deadline=None)
 STATUSES = st.none() | st.sampled_from([400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 529])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=40),
@@ -22,6 +23,7 @@ JSON = st.recursive(
 )
 
 
+@EXAMPLES
 @given(STATUSES, st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace")))
 def test_any_bytes_get_a_label(status: int | None, body: bytes) -> None:
     """
@@ -30,6 +32,7 @@ def test_any_bytes_get_a_label(status: int | None, body: bytes) -> None:
     assert classify(status, body) == classify(status, body)
 
 
+@EXAMPLES
 @given(STATUSES, JSON)
 def test_any_json_gets_a_label(status: int | None, value: object) -> None:
     """
@@ -38,6 +41,7 @@ def test_any_json_gets_a_label(status: int | None, value: object) -> None:
     assert classify(status, json.dumps(value).encode()).label in Label
 
 
+@EXAMPLES
 @given(JSON)
 def test_any_json_is_judged(value: object) -> None:
     """
@@ -48,6 +52,7 @@ def test_any_json_is_judged(value: object) -> None:
     assert fault is None or fault.label in Label
 
 
+@EXAMPLES
 @given(st.integers(2_000, 2_000_000), st.integers(1, 500_000), st.integers(0, 4))
 def test_wrapping_in_strings_changes_nothing(limit: int, over: int, depth: int) -> None:
     """
