@@ -13,10 +13,10 @@ from proxy.recovery.table import Rule
 from proxy.recovery.wording import ALLOWS, CONTEXT, EXCEEDS, NUMBER, PROMPT, REQUEST, SHORTEN, TOKENS, near, then
 
 _OVER = Label.CONTEXT_OVERFLOW
-_NOT_PROMPT = r"too small|max input characters per (?:field|name)|took too long|too many requests"
+_NOT_PROMPT = r"too small|positive|integer|max input characters per (?:field|name)|took too long|too many requests"
 
 OVERFLOW_CODES = (
-    Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?"),
+    Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?(?:_(?:the_)?(?:limit|max\w*))?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?"),
     Rule(_OVER, '{"type": "exceed_context_size_error"}', code=r"exceeds?(?:ed)?_(?:max_)?(?:context|prompt|input|token)\w*|too_many_(?:input_|prompt_)?tokens|(?:out_?of_?|over_?)context\w*|context_?(?:overflow|exceeded|window_?exceeded|length_?exceeded|too_?long)\w*|contextwindowexceedederror|contextlengthexceeded\w*|prompttoolong\w*|inputtoolong\w*|tokenlimitexceeded\w*|max_tokens_exceeded|maximum_context_length\w*|string_too_long_for_context"),
     Rule(_OVER, '{"code": "MAX_CONTEXT_LENGTH"}', code=r"\w*context_?(?:length|window|size|limit)\w*", unless=_NOT_PROMPT),
     Rule(_OVER, '{"code": "1261"}', code=r"1261", seen="zhipu"),
@@ -34,7 +34,7 @@ OVERFLOW = (
     Rule(_OVER, "Request too large for this model. Max size: 9000 tokens.", near(rf"(?:{REQUEST}|{PROMPT})", rf"(?:{EXCEEDS}|{ALLOWS}).{{0,60}}{NUMBER} ?{TOKENS}", 80)),
     Rule(_OVER, "Total tokens 19000 exceed the allowed 16000", near(rf"{TOKENS}", rf"(?:{EXCEEDS})", 60), unless=r"max_tokens must be at least [2-9]|^max_(?:completion_)?tokens|tokens? (?:quota|budget|balance)"),
     Rule(_OVER, "requested 9200 tokens (8200 in the messages, 1000 in the completion)", rf"{NUMBER} (?:tokens )?in the messages|{NUMBER} in your prompt|{NUMBER} of text input"),
-    Rule(_OVER, "length of prompt_tokens (9000) must be less than max_seq_len (8000)", near(CONTEXT, r"must (?:be|not|have)|should (?:be|not)|less than|no more than|at most|limited to|cannot be", 60)),
+    Rule(_OVER, "length of prompt_tokens (9000) must be less than max_seq_len (8000)", near(CONTEXT, r"must (?:be|not|have)|should (?:be|not)|less than|no more than|at most|limited to|cannot be", 60), unless=_NOT_PROMPT),
     Rule(_OVER, "inputs tokens + max_new_tokens must be <= 1500", then(TOKENS, r"(?:\+|and|plus)", r"(?:must|cannot|should|exceed|<=|<|>)", span=60)),
     Rule(_OVER, "5000 + 4000 > 8000", rf"{NUMBER} ?\+ ?{NUMBER} ?(?:>|is greater|exceeds)|{NUMBER} (?:tokens )?>=? ?{NUMBER} (?:tokens|max|limit)|{TOKENS} too many: {NUMBER} >|{NUMBER} ?>=? ?{CONTEXT}"),
     Rule(_OVER, "Range of input length should be [1, 7000]", then(r"range (?:of|for)", r"(?:input|prompt)", r"\[", span=30)),

@@ -22,7 +22,7 @@ PROMPT = (
     r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*)"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
-TOKENS = r"(?:tokens?(?![a-z_])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*)"
+TOKENS = r"(?:(?<![a-z_])tokens(?![a-z_])|\d ?k?[ -]?tokens?(?![a-z_])|(?<![a-z_])token(?:[ _-]?(?:counts?|limit|length|number|size|usage|total|max\w*|window|budget|sum)(?![a-z])| ?[数总限长个額额])|(?<=[个個数最大总的 ])token(?= ?[^a-z \d])|max(?:imum)? token(?![a-z])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*)"
 NUMBER = r"\d[\d,_]*(?:\.\d+)?(?: ?[km]\b)?"
 
 # More than is allowed.

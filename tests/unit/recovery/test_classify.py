@@ -11,7 +11,7 @@ from proxy.recovery.normalise import normalise
 from proxy.recovery.rules import PRECEDENCE
 from proxy.recovery.settings import PatternRule
 from tests.support.shared import shared_file
-from tests.unit.recovery import holdout_first, holdout_second, holdout_third
+from tests.unit.recovery import holdout_first, holdout_fourth, holdout_second, holdout_third
 from tests.unit.recovery.holdout_first import Case
 
 HOLDOUTS = (
@@ -19,8 +19,9 @@ HOLDOUTS = (
     *holdout_first.OTHERS,
     *holdout_second.OVERFLOWS,
     *holdout_second.OTHERS,
-    *holdout_third.OVERFLOWS,
-    *holdout_third.OTHERS,
+    *holdout_third.CASES,
+    *holdout_fourth.CASES,
+    *holdout_fourth.NEAR_MISSES,
 )
 
 
@@ -313,6 +314,32 @@ def test_an_empty_answer_is_not_confident(status: int) -> None:
     A refusal without a word needs corroboration.
     """
     assert classify(status, b"").confident is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bad Request",
+        "Request failed with status code 400",
+        "400 Bad Request",
+        "Error",
+        "Invalid request parameters. Please check your input.",
+    ],
+)
+def test_a_generic_400_is_not_confident(text: str) -> None:
+    """
+    Relays replace the reason by a phrase; such a 400 may be anything.
+    """
+    fault = classify(400, error(text))
+
+    assert (fault.label, fault.confident) == (Label.INVALID_REQUEST_OTHER, False)
+
+
+def test_an_explained_400_is_confident() -> None:
+    """
+    A reason that no rule knows is still a reason.
+    """
+    assert classify(400, error("the flux capacitor is misaligned")).confident is True
 
 
 def test_an_empty_413_is_a_payload_that_needs_corroboration() -> None:
