@@ -1,7 +1,7 @@
 """
 The vocabulary of the rules: noun and verb families in the languages that providers write, and how to join them.
 
-Every pattern here matches folded text (see ``normalise.fold``).
+Every pattern here matches folded text with one sentence a line (see ``normalise.sentences``).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def near(first: str, second: str, span: int = 100) -> str:
     """
     Return a pattern for both within one sentence, in either order.
     """
-    gap = rf"(?:(?!\. |[\n;!?。！？]).){{0,{span}}}?"
+    gap = rf"[^\n]{{0,{span}}}?"
     return rf"(?:(?:{first}){gap}(?:{second})|(?:{second}){gap}(?:{first}))"
 
 
@@ -62,4 +62,4 @@ def then(*patterns: str, span: int = 60) -> str:
     """
     Return a pattern for all of them in this order, within one sentence.
     """
-    return rf"(?:(?!\. |[\n!?。！？]).){{0,{span}}}?".join(f"(?:{pattern})" for pattern in patterns)
+    return rf"[^\n]{{0,{span}}}?".join(f"(?:{pattern})" for pattern in patterns)

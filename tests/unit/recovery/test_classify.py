@@ -198,6 +198,15 @@ def test_never_takes_a_429_for_an_overflow() -> None:
     assert classify(429, error(OVERFLOW_TEXT)).label is Label.RATE_LIMIT
 
 
+def test_a_code_inside_a_stream_stands_for_the_status() -> None:
+    """
+    A 429 that arrives in an event is still a 429; the fault says that no status came with it.
+    """
+    fault = classify(None, error("Provider returned error", code=429))
+
+    assert (fault.label, fault.status) == (Label.RATE_LIMIT, None)
+
+
 def test_never_takes_a_402_for_an_overflow() -> None:
     """
     "Prompt tokens limit exceeded" with a 402 speaks of the balance, so no window is learned from it.

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from proxy.recovery.normalise import MAX_JOINED, fold, normalise
+from proxy.recovery.normalise import MAX_JOINED, fold, normalise, sentences
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,10 @@ def test_an_echoed_request_is_not_read() -> None:
     refusal = normalise(b'{"detail": [{"msg": "bad", "input": "prompt is too long"}]}')
 
     assert refusal.text == "bad"
+
+
+def test_each_sentence_gets_a_line() -> None:
+    """
+    A decimal point ends no sentence.
+    """
+    assert sentences("limit is 1.5m tokens. try again！请稍后") == "limit is 1.5m tokens\ntry again\n请稍后"
