@@ -50,6 +50,7 @@ _LIMIT_NOUN = (
 ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"max(?:imum)? (?:model |total )?(?:context|prompt|input|sequence) (?:length|window|size)(?: of this model)? (?:is|of) (?:only )?{limit}", "maximum context length is 30,000 tokens", {"limit": 30000}, sure=True),
     NumberRow(r"(?:messages|prompt|request|input)(?: has| have| used|s? resulted in| contains?| is)(?: at least| about)? {prompt} (?:input |prompt )?tokens", "your messages resulted in 6900 tokens", {"prompt": 6900}, sure=True),
+    NumberRow(r"\bn_ctx\w*[ =:(]+{limit}", "n_past (8000) + n_batch (512) > n_ctx (8100)", {"limit": 8100}, sure=True),
     NumberRow(r"{prompt} ?\+ ?{output} ?(?:>|>=|exceeds) ?{limit}", "context limit: 150000 + 60000 > 190000", {"prompt": 150000, "output": 60000, "limit": 190000}),
     NumberRow(r"max_tokens: {output} > context_window: {limit} - input_tokens: {prompt}", "max_tokens: 9000 > context_window: 30000 - input_tokens: 25000 = available_tokens: 5000", {"output": 9000, "limit": 30000, "prompt": 25000}),
     NumberRow(r"(?:prompt|input)[^\d\n]{0,20}{prompt}[^\d\n]{0,30}(?:max_\w+|completion|output)[^\d\n]{0,12}{output}[^\d\n]{0,16}(?:exceeds?|>|is (?:more|greater))", "prompt length 8000 and max_gen_len 2000 exceeds 9000", {"prompt": 8000, "output": 2000}),

@@ -31,7 +31,7 @@ LONG_CONTEXT_TIER = (
 
 IMAGE_TOO_LARGE = (
     Rule(Label.IMAGE_TOO_LARGE, '{"code": "image_too_large"}', code=r"image_(?:too_large|size_exceeded|dimensions?_exceeded)|max_image_size_exceeded"),
-    Rule(Label.IMAGE_TOO_LARGE, "image exceeds 8 MB maximum", near(_IMAGE, EXCEEDS + r"|max(?:imum)? allowed (?:size|dimension)", 90), unless=rf"at most {NUMBER} image|too many images|number of images|images? tokens?|tokens? of image|{TOKENS}"),
+    Rule(Label.IMAGE_TOO_LARGE, "image exceeds 8 MB maximum", near(_IMAGE, EXCEEDS + r"|max(?:imum)? allowed (?:size|dimension)", 90), unless=rf"at most {NUMBER} image|too many images|number of images|images? tokens?|tokens? of image|{TOKENS}(?! per image)"),
 )  # fmt: skip
 
 OUTPUT_CAP = (
@@ -58,7 +58,7 @@ PARAMETER = (
     Rule(Label.INVALID_REQUEST_OTHER, "2 validation errors for Request: input_value='…'", r"validation errors? for|input_value=|input_type=|errors\.pydantic|json ?decode ?error|failed to parse|expected (?:a |an )?(?:string|array|object|list|integer|boolean|value)\b|invalid type|is not a valid|should have at (?:most|least)|ensure this value|must match pattern|grammar|json ?schema"),
     Rule(Label.INVALID_REQUEST_OTHER, "Function description is too long, at most 512 characters", near(_FIELD, EXCEEDS + r"|at most|maximum|longest", 60), unless=rf"{CONTEXT}|prompt|{TOKENS}|(?<!invalid )\binputs?\b|conversation|history|too many requests|tool results?|quota|rate limit|per minute|balance"),
     Rule(Label.INVALID_REQUEST_OTHER, "Input should be greater than or equal to 1", r"input should be|greater than or equal to \d{1,2}\b|batch size|query param|\b(?:top_)?logprobs\b", unless=TOKENS + "(?! than allowed)"),
-    Rule(Label.INVALID_REQUEST_OTHER, "Model context window too small (minimum is 9000 tokens)", near(CONTEXT, r"too small|minimum", 40)),
+    Rule(Label.INVALID_REQUEST_OTHER, "Model context window too small (minimum is 9000 tokens)", near(CONTEXT, r"too small|minimum", 40) + r"|reduce .{0,12}num_ctx"),
     Rule(Label.INVALID_REQUEST_OTHER, "At most 3 image(s) may be provided in one prompt", rf"(?:at most|maximum of|up to|more than) {NUMBER} (?:images?|pictures|videos?|audios?|pdf|pages|documents|files|tools|functions|stop|blocks|cache|sequences|attachments|parts|items)|too many (?:images|files|tools|functions|documents|pages|attachments|stop)"),
     Rule(Label.INVALID_REQUEST_OTHER, "no endpoints available matching your data policy", r"no (?:endpoints?|available (?:channel|provider)|providers?) (?:available|found|matching)|model (?:identifier|name|id)? ?(?:is )?(?:invalid|not found|not exist|not supported|unknown)|does not exist|multimodal data provided|not_found_error|invalid chat setting"),
 )  # fmt: skip
@@ -99,7 +99,7 @@ OVERLOADED = (
 
 AUTH = (
     Rule(Label.AUTH, '{"code": "invalid_api_key"}', code=r"invalid_?api_?key|authentication_error|permission_?(?:error|denied)\w*|unauthorized|unauthenticated|invalid_?token|token_?expired|access_?denied\w*|forbidden|invalid_authentication\w*"),
-    Rule(Label.AUTH, "Incorrect API key provided", r"(?:api[ _-]?key|access[ _-]?token|auth\w*[ _-]token|bearer|credentials?|session token|secret key|\bjwt\b).{0,50}(?:invalid|incorrect|expired|missing|malformed|not (?:found|valid|provided|have)|required|revoked|wrong|disabled|too long)|(?:invalid|incorrect|expired|missing|no|wrong|unknown) (?:\w+ )?(?:api[ _-]?key|access[ _-]?token|auth\w* token|credentials?|bearer|token\b(?! count| limit| sequence| in\b| id))|unauthori[sz]ed|authenticat\w+ (?:failed|error|required)|permission denied|not authori[sz]ed|令牌.{0,10}(?:过期|无效|失效|不存在)|(?:无效|未提供|过期).{0,6}令牌|(?:^|the |your )token (?:has )?(?:expired|exceeded its|been revoked|is invalid)"),
+    Rule(Label.AUTH, "Incorrect API key provided", r"(?:api[ _-]?key|access[ _-]?token|auth\w*[ _-]token|bearer|credentials?|session token|secret key|\bjwt\b).{0,50}(?:invalid|incorrect|expired|missing|malformed|not (?:found|valid|provided|have)|required|revoked|wrong|disabled|too long|exceed\w*)|(?:invalid|incorrect|expired|missing|no|wrong|unknown) (?:\w+ )?(?:api[ _-]?key|access[ _-]?token|auth\w* token|credentials?|bearer|token\b(?! count| limit| sequence| in\b| id))|unauthori[sz]ed|authenticat\w+ (?:failed|error|required)|permission denied|not authori[sz]ed|令牌.{0,10}(?:过期|无效|失效|不存在)|(?:无效|未提供|过期).{0,6}令牌|(?:^|the |your )token (?:has )?(?:expired|exceeded its|been revoked|is invalid)"),
 )  # fmt: skip
 
 PAYLOAD_BYTES = (

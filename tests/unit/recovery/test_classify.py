@@ -11,7 +11,7 @@ from proxy.recovery.normalise import normalise
 from proxy.recovery.rules import PRECEDENCE
 from proxy.recovery.settings import PatternRule
 from tests.support.shared import shared_file
-from tests.unit.recovery import holdout_first, holdout_fourth, holdout_second, holdout_third
+from tests.unit.recovery import holdout_fifth, holdout_first, holdout_fourth, holdout_second, holdout_third
 from tests.unit.recovery.holdout_first import Case
 
 HOLDOUTS = (
@@ -22,6 +22,7 @@ HOLDOUTS = (
     *holdout_third.CASES,
     *holdout_fourth.CASES,
     *holdout_fourth.NEAR_MISSES,
+    *holdout_fifth.CASES,
 )
 
 
