@@ -39,6 +39,7 @@ _ISSUE = re.compile(
     r"max_(?:completion_|new_|output_)?tokens.{0,40}(?:would exceed|exceeds?|cannot be greater than).{0,25}(?:context|max_model_len)"
     r"|requested tokens exceed context window"
 )
+_STATUS_CODE = re.compile(r"[45]\d\d")
 _GENERIC = re.compile(
     r"^(?:api error: )?(?:\d{3}:? )?(?:error:? )?(?:the request is invalid[:. ]*)?(?:bad request|invalid request(?: parameters?)?(?:\. .*)?|bad gateway|error|unknown error|request failed|invalid_request_error"
     r"|.{0,30}(?:request )?failed with status code \d+|param(?:eter)? incorrect|internal server error|server error|invalid argument)?[.! ]*$"
@@ -62,11 +63,19 @@ def classify_with(tables: Tables, status: int | None, refusal: Refusal) -> Fault
     """
     Ask *tables* in order; the first rule that matches names the label.
     """
+    told = status if status is not None else _status_inside(refusal)
     for table in tables:
         for rule in table:
-            if rule.matches(refusal, status):
-                return _with_facts(_from_rule(rule, status, refusal), refusal)
-    return _by_status(status, refusal)
+            if rule.matches(refusal, told):
+                return replace(_with_facts(_from_rule(rule, told, refusal), refusal), status=status)
+    return replace(_by_status(told, refusal), status=status)
+
+
+def _status_inside(refusal: Refusal) -> int | None:
+    """
+    Return the HTTP status that an error inside a stream or a 200 carries as its code.
+    """
+    return next((int(code) for code in sorted(refusal.codes) if _STATUS_CODE.fullmatch(code)), None)
 
 
 def _from_rule(rule: Rule, status: int | None, refusal: Refusal) -> Fault:

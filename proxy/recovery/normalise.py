@@ -17,7 +17,8 @@ from proxy.chat.json import loads
 MAX_BYTES = 65_536
 MAX_DEPTH = 6
 MAX_ITEMS = 50
-MAX_TEXT = 4_000
+MAX_TEXT = 2_000
+MAX_JOINED = 3_000
 
 CODE_KEYS = frozenset({
     "code", "type", "status", "error_type", "errortype", "reason", "error_code", "errorcode", "kind", "err_code",
@@ -49,16 +50,18 @@ _EMBEDDED = re.compile(r"""[{\[]\s*(?:\{\s*)?["']""")
 _PAIR = re.compile(r"""["'](?P<key>\w+)["']\s*:\s*(?:["'](?P<word>[\w .\-/]{1,80})["']|(?P<number>-?\d+)\b)""")
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _SPACE = re.compile(r"[ \t\r\f\v]+")
+_SENTENCE_END = re.compile(r"\. |[!?;。！？] ?")
 _DECODER = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """
-    A body taken apart: the *text* to match rules against (folded), its *codes* (lower case), its structured *numbers*.
+    A body taken apart: its *text* (folded), the same with one sentence a *line*, its *codes*, structured *numbers*.
     """
 
     text: str
+    lines: str
     codes: frozenset[str]
     numbers: Mapping[str, int]
     message: str
@@ -79,8 +82,10 @@ def normalise(body: bytes) -> Refusal:
     found = _Found()
     _walk(_parsed(raw), found, 0)
     texts = list(dict.fromkeys(text for text in found.texts if text))
+    text = fold("\n".join(texts)[:MAX_JOINED])
     return Refusal(
-        text=fold("\n".join(texts)),
+        text=text,
+        lines=sentences(text),
         codes=frozenset(found.codes),
         numbers=dict(found.numbers),
         message=max(texts[:3], key=len, default="")[:2_000],
@@ -94,6 +99,13 @@ def fold(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).lower()
     plain = plain.replace("`", "").replace("’", "'").replace("\xa0", " ")
     return _SPACE.sub(" ", plain)
+
+
+def sentences(text: str) -> str:
+    """
+    Return *text* with one sentence a line: what is said of one thing is looked for in one sentence.
+    """
+    return _SENTENCE_END.sub("\n", text)
 
 
 def _parsed(raw: str) -> Any:
@@ -148,7 +160,15 @@ def _walk_text(text: str, found: _Found, depth: int) -> None:
         if said_more:
             text = (text[:start] + " " + text[end:]).strip(" -:'\"b\n")
     _scrape(text, found)
-    found.texts.append(_unescape(text)[:MAX_TEXT])
+    found.texts.append(_clip(_unescape(text)))
+
+
+def _clip(text: str) -> str:
+    """
+    Keep the beginning and the end: a server that quotes the request back says why before or after it.
+    """
+    tail = MAX_TEXT // 4
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - tail] + "\n" + text[-tail:]
 
 
 def _plain(text: str) -> str:

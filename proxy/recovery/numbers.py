@@ -17,7 +17,7 @@ SMALLEST_LIMIT = 128
 """Below it a stated limit is a bug of the server (one version answered window minus max_tokens: 3)."""
 
 _UNITS = r"(?! ?(?:characters?|chars?|bytes?\b|[kmg]i?b\b|字符|字节|文字|pixels?|seconds?|messages?\b|images?\b|%|x\d))"
-_N = rf"(?<![a-z0-9_.,/-])(?:\[|\()?(?P<{{0}}>\d[\d,_]*\d(?:\.\d+)?(?: ?[km](?![a-z]))?|\d(?: ?[km](?![a-z])|\b))(?![a-z0-9_-]|[.,]\d){_UNITS}"
+_N = rf"(?<![a-z0-9_.,/-])(?:\[|\()?(?P<{{0}}>\d[\d,_]*\d(?:\.\d+)?(?: ?[km](?![a-z]))?|\d(?: ?[km](?![a-z])|\b))(?![a-z0-9_]|-(?!tokens?)|[.,]\d){_UNITS}"
 _GAP = r"[^\d\n]{0,%d}?"
 
 
@@ -50,13 +50,15 @@ _LIMIT_NOUN = (
 ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"max(?:imum)? (?:model |total )?(?:context|prompt|input|sequence) (?:length|window|size)(?: of this model)? (?:is|of) (?:only )?{limit}", "maximum context length is 30,000 tokens", {"limit": 30000}, sure=True),
     NumberRow(r"(?:messages|prompt|request|input)(?: has| have| used|s? resulted in| contains?| is)(?: at least| about)? {prompt} (?:input |prompt )?tokens", "your messages resulted in 6900 tokens", {"prompt": 6900}, sure=True),
+    NumberRow(r"\bn_ctx\w*[ =:(]+{limit}", "n_past (8000) + n_batch (512) > n_ctx (8100)", {"limit": 8100}, sure=True),
     NumberRow(r"{prompt} ?\+ ?{output} ?(?:>|>=|exceeds) ?{limit}", "context limit: 150000 + 60000 > 190000", {"prompt": 150000, "output": 60000, "limit": 190000}),
     NumberRow(r"max_tokens: {output} > context_window: {limit} - input_tokens: {prompt}", "max_tokens: 9000 > context_window: 30000 - input_tokens: 25000 = available_tokens: 5000", {"output": 9000, "limit": 30000, "prompt": 25000}),
+    NumberRow(r"(?:prompt|input)[^\d\n]{0,20}{prompt}[^\d\n]{0,30}(?:max_\w+|completion|output)[^\d\n]{0,12}{output}[^\d\n]{0,16}(?:exceeds?|>|is (?:more|greater))", "prompt length 8000 and max_gen_len 2000 exceeds 9000", {"prompt": 8000, "output": 2000}),
     NumberRow(r"= ?{prompt} ?>=? ?(?:n_ctx|max\w*) ?= ?{limit}", "n_past + n_prompt = 4411 > n_ctx = 4100", {"prompt": 4411, "limit": 4100}),
     NumberRow(r"n_keep: ?{prompt} >= n_ctx: ?{limit}", "(n_keep: 9000 >= n_ctx: 4100)", {"prompt": 9000, "limit": 4100}),
     NumberRow(r"{prompt} of text input, {tools} of tool input", "about 90000 tokens (60000 of text input, 20000 of tool input, 10000 in the output)", {"prompt": 80000}),
     NumberRow(r"{prompt} (?:tokens )?(?:in the messages|of text input|in (?:your|the) prompt|(?:tokens )?from the input messages)", "requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"prompt": 8200}),
-    NumberRow(r"{output} (?:tokens )?(?:in|for|of)  ?(?:the )?(?:completion|output)", "requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"output": 1000}),
+    NumberRow(r"{output} (?:tokens )?(?:in|for|of)  ?(?:the )?(?:completion|output)", "requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"output": 1000}, sure=True),
     NumberRow(r"(?:requested|request has|requires?|contains?|sent)(?: about| a total of| at least)? {total} tokens ?\((?=[^)]*(?:messages|prompt|input))", "you requested 9200 tokens (8200 in the messages, 1000 in the completion)", {"total": 9200}),
     NumberRow(r"requested a total of {total} tokens", "You requested a total of 9200 tokens: 8200 tokens from the input messages", {"total": 9200}),
     NumberRow(r"input and maximum output tokens \({total}\)", "input and maximum output tokens (90000) exceeded the limit (32000)", {"total": 90000}),
@@ -71,15 +73,15 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"cannot truncate to {limit}, required {prompt}", "Cannot truncate to 9000, required 12000: text:12100", {"limit": 9000, "prompt": 12000}),
     NumberRow(r"(?:model )?token limit: {limit} \(requested: {prompt}\)", "exceeded model token limit: 9000 (requested: 9900)", {"limit": 9000, "prompt": 9900}),
     NumberRow(r"current length is {prompt} while limit is {limit}", "Current length is 9000 while limit is 8000", {"prompt": 9000, "limit": 8000}),
-    NumberRow(r"(?:exceed\w*|limit|tokens?|length|reached)[: (]+(?P<prompt>\d[\d,]*) ?/ ?(?P<limit>\d[\d,]*)", "Token limit exceeded: 9000/8000", {"prompt": 9000, "limit": 8000}),
+    NumberRow(r"(?:exceed\w*|limit|tokens?|length|reached)[: (]+(?P<prompt>\d[\d,]*) ?/ ?(?P<limit>\d[\d,]*)|(?P<prompt_>\d[\d,]*) ?/ ?(?P<limit_>\d[\d,]*) tokens", "Token limit exceeded: 9000/8000", {"prompt": 9000, "limit": 8000}),
     NumberRow(r"{prompt}(?: tokens?)? ?>=? ?{limit}", "prompt is too long: 9100 tokens > 8000 maximum", {"prompt": 9100, "limit": 8000}),
     NumberRow(r"\brequested:? {total} tokens", "Context window exceeded: requested 12000 tokens", {"total": 12000}),
-    NumberRow(r"(?:exceed\w*|(?:longer|larger|greater|bigger|more|higher) than|over|overflow\w*|above|past|beyond|cannot exceed|must not exceed|fit (?:in|into)|超过\w*|超出\w*|überschr\w*|dépasse|supera|초과)~60~{limit}", "the prompt exceeds the model's context of 9000", {"limit": 9000}),
+    NumberRow(r"(?:exceed\w*|(?:longer|larger|greater|bigger|more|higher) than|over|overflow\w*|above|past|beyond|cannot exceed|must not exceed|fit (?:in|into)|超过\w*|超出\w*|überschr\w*|überst\w*|dépasse|supera|exced\w*|превыш\w*|초과)~60~{limit}", "the prompt exceeds the model's context of 9000", {"limit": 9000}),
     NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|:|=|는|은|は)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
-    NumberRow(r"{limit} (?:tokens? )?(?:maximum|max\b|limit|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
+    NumberRow(r"{limit}[ -](?:tokens? )?(?:maximum|max\b|limit|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
     NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),
-    NumberRow(r"(?:must be (?:< ?=?|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
+    NumberRow(r"(?:(?:must|should) be (?:< ?=?|less than or equal to|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
     NumberRow(rf"{{prompt}} (?:{TOKENS})?[^\d\n]{{0,30}}(?:exceed\w*|(?:is|are|were|was) (?:longer|larger|greater|bigger|more)|over\b|>|which does not fit|won't fit|überschr\w*|超过|超出)", "request (9100 tokens) exceeds the available context size", {"prompt": 9100}),
     NumberRow(r"(?:requested|received|given|got|but|request contains|contains|you (?:sent|have passed|passed)|request input token count|count(?: of)?|length(?: of)?|input tokens|prompt tokens|prompt of|need[s]?|actual)(?: is|:| about| at least| the request contains)* ?\(?{prompt}", "Requested input length 9100 exceeds maximum input length 8000", {"prompt": 9100}),
 )  # fmt: skip
@@ -126,7 +128,7 @@ def _take(pattern: re.Pattern[str], text: str, found: dict[str, int], *, sure: b
     Add what *pattern* finds, unless a number is one that is known already under another name.
     """
     for match in pattern.finditer(text):
-        values = {name: to_int(value) for name, value in match.groupdict().items() if value}
+        values = {name.rstrip("_"): to_int(value) for name, value in match.groupdict().items() if value}
         values["prompt"] = values.get("prompt", 0) + values.pop("tools", 0)
         new = {name: value for name, value in values.items() if value and name not in found}
         if new and (sure or not set(new.values()) & set(found.values())):

@@ -15,7 +15,7 @@ from proxy.recovery.normalise import Refusal
 @dataclass(frozen=True)
 class Rule:
     """
-    A wording (*pattern*, on folded text) or a *code* that means *label*, with an *example* that a test holds it to.
+    A wording (*pattern*, on lines of folded text) or a *code* that means *label*, with an *example* that a test holds it to.
 
     *unless* is a pattern that rules it out; *status* restricts it (alone: any wording with it); *seen* names the provider when the rule was written
     for that one alone (families, which should carry to unseen providers, name none).
@@ -39,7 +39,7 @@ class Rule:
             return False
         if not (self._code_found(refusal) or self._text_found(refusal) or self._any):
             return False
-        return self._unless is None or not self._unless.search(refusal.text)
+        return self._unless is None or not self._unless.search(refusal.lines)
 
     @property
     def _any(self) -> bool:
@@ -49,7 +49,7 @@ class Rule:
         return not self.pattern and not self.code
 
     def _text_found(self, refusal: Refusal) -> bool:
-        return self._pattern is not None and self._pattern.search(refusal.text) is not None
+        return self._pattern is not None and self._pattern.search(refusal.lines) is not None
 
     def _code_found(self, refusal: Refusal) -> bool:
         """

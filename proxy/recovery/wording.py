@@ -1,7 +1,7 @@
 """
 The vocabulary of the rules: noun and verb families in the languages that providers write, and how to join them.
 
-Every pattern here matches folded text (see ``normalise.fold``).
+Every pattern here matches folded text with one sentence a line (see ``normalise.sentences``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROMPT = (
     r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*)"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
-TOKENS = r"(?:tokens?(?![a-z_])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*)"
+TOKENS = r"(?:(?<![a-z_])tokens(?![a-z_])|\d ?k?[ -]?tokens?(?![a-z_])|(?<![a-z_])token(?:[ _-]?(?:counts?|limit|length|number|size|usage|total|max\w*|window|budget|sum)(?![a-z])| ?[数总限长个額额])|(?<=[个個数最大总的 ])token(?= ?[^a-z \d])|max(?:imum)? token(?![a-z])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*)"
 NUMBER = r"\d[\d,_]*(?:\.\d+)?(?: ?[km]\b)?"
 
 # More than is allowed.
@@ -54,7 +54,7 @@ def near(first: str, second: str, span: int = 100) -> str:
     """
     Return a pattern for both within one sentence, in either order.
     """
-    gap = rf"(?:(?!\. |[\n;!?。！？]).){{0,{span}}}?"
+    gap = rf"[^\n]{{0,{span}}}?"
     return rf"(?:(?:{first}){gap}(?:{second})|(?:{second}){gap}(?:{first}))"
 
 
@@ -62,4 +62,4 @@ def then(*patterns: str, span: int = 60) -> str:
     """
     Return a pattern for all of them in this order, within one sentence.
     """
-    return rf"(?:(?!\. |[\n!?。！？]).){{0,{span}}}?".join(f"(?:{pattern})" for pattern in patterns)
+    return rf"[^\n]{{0,{span}}}?".join(f"(?:{pattern})" for pattern in patterns)

@@ -119,6 +119,3 @@ CASES = (
     Case(400, '{"error":{"message":"Please ensure the total number of tokens is below 8192"}}', OVER, 8192),
     Case(400, '{"error":{"message":"Maximum prompt size is 8192 tokens"}}', OVER, 8192),
 )
-
-OVERFLOWS = tuple(case for case in CASES if case.label == OVER)
-OTHERS = tuple(case for case in CASES if case.label != OVER)

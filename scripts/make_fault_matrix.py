@@ -1,0 +1,86 @@
+"""
+Write docs/reference/faults.md from the tables that recovery really uses.
+
+Run from the repository: ``python scripts/make_fault_matrix.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
+from proxy.recovery.actions import ACTIONS, CORROBORATED_AT, Cure
+from proxy.recovery.fault import Label
+from proxy.recovery.rules import PRECEDENCE
+from proxy.recovery.table import Rule
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference" / "faults.md"
+
+HEAD = """\
+# Fault matrix
+
+Made from `proxy/recovery/actions.py` and `proxy/recovery/rules.py` by `scripts/make_fault_matrix.py`; edit those.
+
+## What is done about each kind of refusal
+
+At most four upstream tries, none after the deadline, none after the first relayed byte of content. "Passes" means: the
+client gets the upstream's own status, headers and body.
+"""
+
+UNEXPLAINED = """\
+
+A refusal without a reason (an empty or generic 400, 413 or 502) is taken for an overflow only when the prompt fills at
+least {share:.0%} of the believed window, and for one try; an empty 413 is always answered by bytes.
+
+## How a refusal is recognised
+
+The tables are asked from top to bottom and the first row that matches names the label; a user's own
+`recovery.patterns` come before all of them. Each row is shown by its example; most are families that match many more
+wordings. What no row knows gets its label from the status.
+"""
+
+
+def render() -> str:
+    """
+    Return the page.
+    """
+    lines = [HEAD, "| label | cure | when | uncured |", "|---|---|---|---|"]
+    for label, action in ACTIONS.items():
+        cure = "passes" if action.cure is Cure.PASS else action.cure.value
+        lines.append(f"| `{label}` | {cure} | {action.when} | {action.uncured.value} |")
+    lines += [UNEXPLAINED.format(share=CORROBORATED_AT), "| label | example | note |", "|---|---|---|"]
+    lines += [_row(rule) for rule in chain.from_iterable(PRECEDENCE)]
+    lines += ["", *_by_status()]
+    return "\n".join(lines) + "\n"
+
+
+def _row(rule: Rule) -> str:
+    notes = [
+        f"only with status {rule.status}" if rule.status else "",
+        f"one provider: {rule.seen}" if rule.seen else "",
+        "our rewriting may be the cause" if rule.structure else "",
+        "" if rule.confident else "needs corroboration",
+    ]
+    return f"| `{rule.label}` | {_cell(rule.example)} | {', '.join(note for note in notes if note)} |"
+
+
+def _cell(text: str) -> str:
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def _by_status() -> Iterable[str]:
+    yield f"By status alone: 401, 403 and 407 are `{Label.AUTH}`; 408 and 5xx `{Label.OVERLOADED_5XX}`; other 4xx, and errors"
+    yield f"inside a 200 or a stream, `{Label.INVALID_REQUEST_OTHER}`."
+
+
+def main() -> None:
+    """
+    Write the page.
+    """
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""
+A fourth set, written before the rules met it: wordings of servers seldom met, and many near misses.
+"""
+
+from __future__ import annotations
+
+from tests.unit.recovery.holdout_first import OVER, Case
+
+CASES = (
+    Case(400, "The input is too long to be processed (12048/11024 tokens).", OVER, 11024, 12048),
+    Case(
+        400,
+        '{"error":{"message":"Request exceeds the maximum context length of 1048576 tokens. You requested 1100000 tokens (1000000 in the input, 100000 in the output)."}}',
+        OVER,
+        1048576,
+        1100000,
+    ),
+    Case(400, "The context window (272000 tokens) was exceeded", OVER, 272000),
+    Case(
+        500, "Cannot process new request: Prompt length (5056) exceeds maximum sequence length (2048)", OVER, 2048, 5056
+    ),
+    Case(400, "Input exceeds the maximum allowed input length of 131040 tokens", OVER, 131040),
+    Case(
+        400,
+        "Prompt is too long for this session's budget: ~9100 tokens against a 8192-token limit set at load.",
+        OVER,
+        8192,
+        9100,
+    ),
+    Case(None, '{"type":"error","message":"This request exceeds the maximum context length."}', OVER),
+    Case(400, '{"detail":"Message exceeds the maximum context length of 4096 tokens."}', OVER, 4096),
+    Case(429, "Number of request tokens has exceeded your per-model limit", "rate_limit"),
+    Case(400, "input token limit exceeded for this minute", "rate_limit"),
+    Case(403, "You have reached your usage limit for this billing cycle", "billing_quota"),
+    Case(
+        400, '{"error":{"message":"The prompt is too large for the configured context size (n_ctx=4096)."}}', OVER, 4096
+    ),
+    Case(400, '{"error":{"message":"Sum of prompt length 8000 and max_gen_len 2048 exceeds 8192"}}', OVER, 8192, 8000),
+    Case(
+        400,
+        '{"error":{"message":"Your message is too long. It contains 50000 characters, the maximum is 32000.","type":"invalid_request"}}',
+        OVER,
+    ),
+    Case(400, '{"error":{"message":"prompt: length must be less than or equal to 32768 tokens"}}', OVER, 32768),
+    Case(
+        422, '{"message":"Validation failed","errors":{"prompt":["is too long (maximum is 8192 tokens)"]}}', OVER, 8192
+    ),
+    Case(
+        400,
+        '{"error":{"message":"Total number of tokens in the conversation (140000) exceeds model capacity (131072)"}}',
+        OVER,
+        131072,
+        140000,
+    ),
+    Case(400, '{"error":{"message":"LLM context overflow: 33000 > 32768"}}', OVER, 32768, 33000),
+    Case(
+        400,
+        '{"error":{"message":"Cannot generate: sequence of 9000 tokens would exceed position embeddings (8192)"}}',
+        OVER,
+        8192,
+        9000,
+    ),
+    Case(400, '{"error":{"message":"Content length of 140000 tokens exceeds 131072 tokens"}}', OVER, 131072, 140000),
+    Case(400, '{"error":{"message":"Exceeded token limit: used 40000 of 32768"}}', OVER, 32768, 40000),
+    Case(400, '{"error":{"message":"Model input limit is 8000 tokens; got 9000"}}', OVER, 8000, 9000),
+    Case(
+        400,
+        '{"error":{"message":"The messages you submitted were too long, please reload the conversation and submit something shorter."}}',
+        OVER,
+    ),
+    Case(400, '{"error":{"message":"message_length_exceeds_limit"}}', OVER),
+    Case(400, '{"error":{"message":"超出最大上下文限制，请减少输入内容","code":"context_limit"}}', OVER),
+    Case(400, '{"error":{"message":"请求内容过长，最大允许 8192 个 token，实际 9000"}}', OVER, 8192, 9000),
+    Case(400, '{"error":{"message":"单次请求 token 数不能超过 32768"}}', OVER, 32768),
+    Case(400, '{"error":{"message":"输入 Token 总数 140000 已达到模型上限 131072"}}', OVER, 131072, 140000),
+    Case(400, '{"error":{"message":"トークン数が最大値を超えました"}}', OVER),
+    Case(400, '{"error":{"message":"コンテキストウィンドウを超過しました"}}', OVER),
+    Case(400, '{"error":{"message":"토큰 제한을 초과했습니다"}}', OVER),
+    Case(400, '{"error":{"message":"La conversation est trop longue pour ce modèle"}}', OVER),
+    Case(400, '{"error":{"message":"A entrada excede o limite de tokens do modelo (8192)"}}', OVER, 8192),
+    Case(400, '{"error":{"message":"Слишком длинный запрос: 9000 токенов, максимум 8192"}}', OVER, 8192, 9000),
+    Case(400, '{"error":{"message":"max_tokens: must be between 1 and 8192"}}', "output_cap"),
+    Case(
+        400,
+        '{"error":{"message":"The requested number of output tokens (9000) exceeds the maximum of 8192 for this model"}}',
+        "output_cap",
+    ),
+    Case(400, '{"error":{"message":"Invalid value: max_completion_tokens cannot exceed 16384"}}', "output_cap"),
+    Case(400, '{"error":{"message":"Value of max_tokens 50000 is more than model limit 32000"}}', "output_cap"),
+    Case(400, '{"error":{"message":"length of stop should be less than 4"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"tools: total size of tool definitions exceeds 100 functions"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"Parameter n exceeds maximum of 8"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"frequency_penalty must be at most 2"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Unexpected token < in JSON at position 0"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"Invalid JSON: EOF while parsing a value; maximum recursion depth exceeded"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"Unknown token in chat template"}}', "invalid_request_other"),
+    Case(401, '{"error":{"message":"token has exceeded its lifetime"}}', "auth"),
+    Case(403, '{"error":{"message":"Your token does not allow access to this model"}}', "auth"),
+    Case(400, '{"error":{"message":"Batch size exceeds the limit of 100 requests"}}', "invalid_request_other"),
+    Case(403, '{"error":{"message":"Organization has exceeded its monthly quota of 1000000 tokens"}}', "billing_quota"),
+    Case(429, '{"error":{"message":"Tokens per day limit reached: 100000"}}', "rate_limit"),
+    Case(503, '{"error":{"message":"Request queue is full, max 100"}}', "overloaded_5xx"),
+    Case(500, '{"error":{"message":"CUDA error: device-side assert triggered"}}', "overloaded_5xx"),
+    Case(413, '{"error":{"message":"Payload Too Large: limit is 4.5MB"}}', "payload_too_large"),
+    Case(413, "Maximum request length exceeded.", "payload_too_large"),
+    Case(400, '{"error":{"message":"image is too large: 12000000 bytes, maximum 5000000"}}', "image_too_large"),
+    Case(400, '{"error":{"message":"The image size exceeds 20 MB"}}', "image_too_large"),
+    Case(400, '{"error":{"message":"Your request was blocked as it may contain harmful content"}}', "content_filter"),
+    Case(400, '{"error":{"message":"tool_call_id call_1 not found in preceding messages"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"}}',
+        "invalid_request_other",
+    ),
+    Case(
+        400, '{"error":{"message":"The model llama-2-7b does not support function calling"}}', "invalid_request_other"
+    ),
+    Case(
+        404,
+        '{"error":{"message":"The model does not exist or you do not have access to it","code":"model_not_found"}}',
+        "invalid_request_other",
+    ),
+    Case(
+        400,
+        '{"error":{"message":"Model is not loaded; context size must be a positive integer"}}',
+        "invalid_request_other",
+    ),
+)
+
+NEAR_MISSES = (
+    Case(
+        422,
+        '{"detail":[{"loc":["body","temperature"],"msg":"Input should be less than or equal to 2","type":"less_than_equal"}]}',
+        "invalid_request_other",
+    ),
+    Case(
+        422,
+        '{"detail":[{"loc":["body","n"],"msg":"Input should be greater than or equal to 1","type":"greater_than_equal"}]}',
+        "invalid_request_other",
+    ),
+    Case(
+        422,
+        '{"detail":[{"loc":["body","messages",0,"role"],"msg":"Input should be \'system\', \'user\' or \'assistant\'","type":"enum"}]}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"Prompt injection detected: score exceeds threshold"}}', "content_filter"),
+    Case(400, '{"error":{"message":"Tokens must not be empty"}}', "invalid_request_other"),
+    Case(403, '{"error":{"message":"You have exceeded your chat limit for the free plan"}}', "billing_quota"),
+    Case(429, '{"error":{"message":"Message limit reached: 40 messages every 3 hours"}}', "rate_limit"),
+    Case(400, '{"error":{"message":"max_tokens is required"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"System prompt is not allowed more than once"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Too many inputs. Max batch size is 96"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"prompt_cache_key is too long"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Model requires n_ctx of at least 512"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Query parameter limit exceeds maximum of 100"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"message.name exceeds 64 characters"}}', "invalid_request_other"),
+    Case(
+        500,
+        '{"error":{"message":"The server had an error while processing your request. Sorry about that!","type":"server_error"}}',
+        "overloaded_5xx",
+    ),
+    Case(400, '{"error":{"message":"logprobs requested for more tokens than allowed"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"reasoning_effort \'high\' is not supported; supported values: low, medium"}}',
+        "invalid_request_other",
+    ),
+    Case(
+        400,
+        '{"error":{"message":"Only one of max_tokens and max_completion_tokens may be set"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"max_tokens must be greater than 0"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"max_tokens must be at least 1, got 0"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"min_tokens must be less than or equal to max_tokens"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"conversation with id c_1 not found"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Previous response not found in conversation history"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Cannot have more than one system message in history"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"The video in your message is too long (max 60 s)"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Only user messages support image content"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"JSON mode requires the word json in the prompt"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"Prefix caching is not supported with context length override"}}',
+        "invalid_request_other",
+    ),
+    Case(
+        400,
+        '{"error":{"message":"Unsupported value: \'temperature\' does not support 0.2 with this model. Only the default (1) value is supported."}}',
+        "invalid_request_other",
+    ),
+    Case(401, '{"error":{"message":"JWT exceeds the maximum allowed size"}}', "auth"),
+    Case(400, '{"error":{"message":"Request body must not be empty"}}', "invalid_request_other"),
+    Case(404, '{"error":{"message":"deployment not found; context: eastus"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"Token usage limit of your key reached: 500000"}}', "billing_quota"),
+    Case(403, '{"error":{"message":"key budget of $10 exceeded by this request"}}', "billing_quota"),
+    Case(400, '{"error":{"message":"ExceededBudget: Crossed spend within model budget"}}', "billing_quota"),
+    Case(429, '{"error":{"message":"Max parallel request limit reached"}}', "rate_limit"),
+    Case(
+        503,
+        '{"error":{"message":"Insufficient capacity for the requested model, input queue is full"}}',
+        "overloaded_5xx",
+    ),
+    Case(500, '{"error":{"message":"Engine process died: not enough memory for input"}}', "overloaded_5xx"),
+    Case(400, '{"error":{"message":"Invalid input: user id longer than 64 characters"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"failed to tokenize input: unexpected special token"}}', "invalid_request_other"),
+)
