@@ -55,6 +55,7 @@ class Record:
     edits: tuple[Edit, ...] = ()
     parent: str | None = None
     session: str = ""
+    client: str = ""
     model: str = ""
     title: str = ""
     depth: int = 0
