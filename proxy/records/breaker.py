@@ -37,17 +37,13 @@ class Breaker:
 
     def trip(self, cause: str) -> None:
         """
-        Note a failure and begin a pause.
+        Note a failure and begin a pause; requests that fail together are one failure.
         """
         self.cause = cause
+        if self.is_open:
+            return
         self._failures += 1
-        self.postpone()
-
-    def postpone(self) -> None:
-        """
-        Begin the pause anew without noting a failure.
-        """
-        pause = FIRST_PAUSE_SECONDS * 2.0 ** min(max(self._failures - 1, 0), 16)
+        pause = FIRST_PAUSE_SECONDS * 2.0 ** min(self._failures - 1, 16)
         self._ask_again = self._clock() + min(pause, LONGEST_PAUSE_SECONDS)
 
     def reset(self) -> None:

@@ -6,6 +6,7 @@ A store that is down, slow, full, read-only or corrupted costs summaries, never 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -41,8 +42,8 @@ class GuardedStore(RecordStore):
     The store that *opener* opens, with *memory* behind it.
 
     Reads and writes fail apart: a full or read-only store still answers. What was written to memory meanwhile stays
-    there and is found together with what the store has. While the store is open again after an outage, its records
-    and those in memory are both known; the ones in memory win, since their bytes have gone out already.
+    there and is found together with what the store has. Under one key the record in memory wins, since its bytes have
+    gone out already.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class GuardedStore(RecordStore):
         self._about = about
         self._patience = patience or Patience()
         self._primary: RecordStore | None = None
+        self._recovering = asyncio.Lock()
         self._reads = Breaker(clock)
         self._writes = Breaker(clock)
 
@@ -158,12 +160,15 @@ class GuardedStore(RecordStore):
         """
         if self._reads.cause and not self._reads.is_open:
             await self._recover(self._patience.read_seconds)
-        if self._primary is None or self._reads.is_open or breaker.is_open:
+        primary = self._primary
+        if primary is None or self._reads.cause or breaker.is_open:
             return ()
         try:
-            answer = await within(seconds, ask(self._primary))
+            answer = await within(seconds, ask(primary))
         except StoreError as exc:
-            self._trip(breaker, exc.cause)
+            # A store that was closed under a running request says nothing of the one opened since.
+            if primary is self._primary:
+                self._trip(breaker, exc.cause)
             return ()
         breaker.reset()
         return (answer,)
@@ -175,14 +180,16 @@ class GuardedStore(RecordStore):
             self._reads.trip(cause)
 
     async def _recover(self, seconds: float) -> None:
-        # Said before the attempt, so that requests that come meanwhile go on with memory instead of queueing here.
-        self._reads.postpone()
-        try:
-            self._primary = await within(seconds, self._reopened())
-        except StoreError as exc:
-            self._reads.trip(exc.cause)
+        # One attempt at a time: requests that come meanwhile go on with memory instead of queueing here.
+        if self._recovering.locked():
             return
-        self._reads.reset()
+        async with self._recovering:
+            try:
+                self._primary = await within(seconds, self._reopened())
+            except StoreError as exc:
+                self._reads.trip(exc.cause)
+                return
+            self._reads.reset()
 
     async def _reopened(self) -> RecordStore:
         primary = self._primary

@@ -53,6 +53,7 @@ class Record:
     edits: tuple[Edit, ...] = ()
     parent: str | None = None
     session: str = ""
+    client: str = ""
     model: str = ""
     title: str = ""
     depth: int = 0

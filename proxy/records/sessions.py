@@ -25,7 +25,8 @@ class Session:
     """
     The time between one compaction and the next; *number* counts from the first session of the conversation, *root*.
 
-    *compactions* and *tokens_saved* add up the whole chain so far. *ended* is empty while the session may go on.
+    *compactions* and *tokens_saved* add up the whole chain so far. *ended* is empty while the session may go on;
+    ``expired`` is one that nothing has continued for the time to live since its compaction.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Session:
     root: str
     number: int
     title: str
+    client: str
     model: str
     started: float
     ended: float | None
@@ -121,6 +123,7 @@ def _session(
         root=chain[0].key,
         number=number,
         title=numbered(title, number),
+        client=record.client,
         model=record.model,
         started=record.created,
         ended=ended,

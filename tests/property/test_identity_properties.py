@@ -2,12 +2,14 @@
 Identity, for any history a client may send.
 """
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxy.records.identity import divergence, prefix_digests, row_digest
 
 SEED = b"seed"
+# A loaded machine is no counter-example.
+calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TEXTS = st.text(alphabet=st.characters(), max_size=12)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
@@ -24,6 +26,7 @@ ROWS = st.fixed_dictionaries(
 HISTORIES = st.lists(ROWS | JSON, max_size=6)
 
 
+@calm
 @given(HISTORIES, HISTORIES)
 def test_what_follows_never_changes_what_came_before(history, more):
     """The digests of a history are the first digests of any history that goes on from it."""
@@ -32,6 +35,7 @@ def test_what_follows_never_changes_what_came_before(history, more):
     assert prefix_digests([*body, *more], seed=SEED)[: len(body)] == prefix_digests(body, seed=SEED)
 
 
+@calm
 @given(HISTORIES, HISTORIES)
 def test_divergence_is_the_length_of_the_shared_prefix(one, other):
     """Bisecting finds what walking finds."""
@@ -41,6 +45,7 @@ def test_divergence_is_the_length_of_the_shared_prefix(one, other):
     assert divergence(left, right) == walked
 
 
+@calm
 @given(ROWS, st.randoms(use_true_random=False))
 def test_order_of_keys_never_counts(row, random):
     """JSON objects have no order."""
@@ -55,6 +60,7 @@ def test_order_of_keys_never_counts(row, random):
     assert row_digest(shuffled(row)) == row_digest(row)
 
 
+@calm
 @given(TEXTS)
 def test_text_and_one_text_part_are_one(text):
     """Clients move between the two forms to place a cache mark."""
@@ -63,6 +69,7 @@ def test_text_and_one_text_part_are_one(text):
     assert row_digest({"role": "user", "content": text}) == row_digest({"role": "user", "content": [part]})
 
 
+@calm
 @given(st.lists(TEXTS.filter(bool), max_size=4), st.lists(TEXTS.filter(bool), max_size=4))
 def test_different_texts_have_different_digests(one, other):
     """Where parts begin and end counts, whatever they contain."""

@@ -146,11 +146,13 @@ async def _age_keys(url: str, seconds: float) -> None:
 
 class FlakyStore(MemoryStore):
     """
-    A store that fails on demand: *read_fault* and *write_fault* are causes, "hangs" never answers.
+    A store that fails on demand: *read_fault* and *write_fault* are causes, "hangs" never answers; *write_gate*
+    holds writes back.
     """
 
     read_fault: str | None = None
     write_fault: str | None = None
+    write_gate: asyncio.Event | None = None
     closed = False
 
     async def find(self, digests):
@@ -166,6 +168,8 @@ class FlakyStore(MemoryStore):
         return await super().get_fact(name)
 
     async def put(self, record):
+        if self.write_gate is not None:
+            await self.write_gate.wait()
         await _fail(self.write_fault)
         return await super().put(record)
 

@@ -43,6 +43,14 @@ def test_each_failure_doubles_the_pause_up_to_a_minute(breaker, clock):
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
+def test_requests_that_fail_together_are_one_failure(breaker, clock):
+    """Fifty requests that wait for a store that hangs do not make the pause a minute."""
+    for _ in range(50):
+        breaker.trip("slow")
+
+    assert pause_of(breaker, clock) == 1
+
+
 def test_keeps_the_cause_until_it_is_well(breaker, clock):
     """The pause may be over while the cause is not."""
     breaker.trip("full")

@@ -8,9 +8,9 @@ import pytest
 
 from proxy.errors import StoreError
 from proxy.records.fallback import Patience
-from tests.support.stores import FakeClock, FlakyStore, guarded, record
+from tests.support.stores import UNHURRIED, FakeClock, FlakyStore, guarded, record
 
-HASTY = Patience(read_seconds=0.01, write_seconds=0.01, open_seconds=0.05)
+HASTY = Patience(read_seconds=0.05, write_seconds=0.05, open_seconds=0.1)
 
 
 class Opening:
@@ -180,6 +180,33 @@ class TestRecovery:
             clock.advance(1)
 
         assert 10 < opening.asked < 20
+
+    async def test_many_requests_make_one_attempt(self, store, opening, clock):
+        """Those that come while it is being opened go on with memory."""
+        opening.store.read_fault = "down"
+        await store.find(["d"])
+        opening.fault = "hangs"
+        clock.advance(2)
+        await asyncio.gather(*(store.find(["d"]) for _ in range(20)))
+
+        assert opening.asked == 2
+
+    async def test_a_request_that_lost_its_store_blames_nobody(self, opening, clock):
+        """The old connection is closed under a running write; the new one stays trusted."""
+        store = await guarded(opening, clock, patience=UNHURRIED)
+        old, opening.store = opening.store, FlakyStore(clock=clock)
+        old.write_gate = asyncio.Event()
+        old.write_fault = "closed"
+        writing = asyncio.ensure_future(store.put(record("k")))
+        await asyncio.sleep(0)
+        old.read_fault = "down"
+        await store.find(["d"])
+        clock.advance(2)
+        await store.find(["d"])
+        old.write_gate.set()
+        await writing
+
+        assert (store.healthy, opening.asked) == (True, 2)
 
     async def test_a_slow_store_is_asked_before_it_is_trusted(self, store, opening, clock):
         """Closing it would wait behind whatever holds it up, so it is asked and kept."""
