@@ -101,10 +101,10 @@ class Edge:
             return refused
         if request.method == "POST" and path.endswith(CHAT_PATH):
             return await self._chat(request, headers, reply)
-        return await self._handler.forward(incoming(request, headers), await upload_of(request, headers))
+        return await self._handler.forward(incoming(request, headers), await upload_of(request))
 
     async def _chat(self, request: web.BaseRequest, headers: Headers, reply: Reply) -> Answer:
-        body = await read_body(request, headers, limit=self._limits.max_body)
+        body = await read_body(request, limit=self._limits.max_body)
         asked = incoming(request, headers, body)
         with KeepAlive(reply, after=self._keepalive_after(asked) if asks_stream(body) else None):
             return await self._handler.chat(asked)

@@ -4,7 +4,6 @@ The client side of the proxy: sends a request as it is, and hands the answer on 
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from proxy.upstream.faults import CONNECTING, FAULTS, translate
 from proxy.upstream.headers import response_headers
 from proxy.upstream.proxies import proxy_for
 from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.trust import trust
 from proxy.upstream.wire import Answer, Headers, Outgoing
 
 # aiohttp would add these of its own where the client sent none.
@@ -93,8 +93,7 @@ class UpstreamClient:
         return session
 
     def _new_session(self, settings: UpstreamSettings) -> aiohttp.ClientSession:
-        trust = _trust(settings) if settings.base_url.lower().startswith("https") else True
-        connector = aiohttp.TCPConnector(limit=0, ssl=trust, ttl_dns_cache=60)
+        connector = aiohttp.TCPConnector(limit=0, ssl=trust(settings) or True, ttl_dns_cache=60)
         return aiohttp.ClientSession(
             connector=connector,
             auto_decompress=False,
@@ -112,13 +111,6 @@ def _spelled_alike(headers: Headers) -> CIMultiDict[str]:
     # aiohttp takes "X-A" and "x-a" for one header, of which the last wins; spelled alike, both are sent.
     spelling: dict[str, str] = {}
     return CIMultiDict([(spelling.setdefault(name.lower(), name), value) for name, value in headers])
-
-
-def _trust(settings: UpstreamSettings) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if settings.ca_file is not None:
-        context.load_verify_locations(cafile=settings.ca_file)
-    return context
 
 
 def _decoded(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:
