@@ -150,7 +150,9 @@ def main():
                 if round_:
                     figures[key].append(took)
         median = {key: statistics.median(values) for key, values in figures.items()}
-        print(f"{name}: bare {median['bare']:.0f} us, edge {median['edge']:.0f} us, {median['edge'] / median['bare']:.2f}x")
+        print(
+            f"{name}: bare {median['bare']:.0f} us, edge {median['edge']:.0f} us, {median['edge'] / median['bare']:.2f}x"
+        )
 
 
 if __name__ == "__main__":

@@ -91,7 +91,9 @@ async def test_takes_a_chat_body_of_many_megabytes():
         assert (answer.status, w.upstream.received[0].body == body) == (200, True)
 
 
-@pytest.mark.parametrize("filler", [b"X-Long: " + b"a" * 3000 + b"\r\n", b"".join(b"X-%d: aaaaaaa\r\n" % n for n in range(100))])
+@pytest.mark.parametrize(
+    "filler", [b"X-Long: " + b"a" * 3000 + b"\r\n", b"".join(b"X-%d: aaaaaaa\r\n" % n for n in range(100))]
+)
 async def test_refuses_a_head_over_the_limit(filler):
     """
     One long line or many short ones, the whole head counts.
