@@ -20,7 +20,9 @@ from proxy.server.receive import check_head, check_target, headers_of, incoming,
 from proxy.server.relay import relay
 from proxy.server.reply import Reply
 from proxy.server.settings import LimitsSettings
+from proxy.server.tunnel import tunnel
 from proxy.upstream.credentials import admits
+from proxy.upstream.tunnel import Switched
 from proxy.upstream.wire import Answer, Headers, Incoming
 
 CHAT_PATH = "/chat/completions"
@@ -87,6 +89,8 @@ class Edge:
             answer = await self._answer(request, reply)
         except ProxyError as exc:
             answer = answer_for(exc)
+        if isinstance(answer, Switched):
+            return await tunnel(request, answer, reply)
         return await relay(answer, reply)
 
     async def _answer(self, request: web.BaseRequest, reply: Reply) -> Answer:

@@ -18,6 +18,7 @@ from proxy.upstream.headers import response_headers
 from proxy.upstream.proxies import proxy_for
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.trust import trust
+from proxy.upstream.tunnel import Switched
 from proxy.upstream.wire import Answer, Headers, Outgoing
 
 # aiohttp would add these of its own where the client sent none.
@@ -45,9 +46,11 @@ class UpstreamClient:
         Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
         """
         response = await self._send(outgoing)
+        headers = _decoded(response.raw_headers)
+        if response.status == 101:
+            return Switched(response, headers)
         body = ResponseBody(outgoing.upstream, response)
-        headers = response_headers(_decoded(response.raw_headers))
-        return Answer(response.status, response.reason or "", headers, body, close=body.close)
+        return Answer(response.status, response.reason or "", response_headers(headers), body, close=body.close)
 
     async def close(self) -> None:
         """

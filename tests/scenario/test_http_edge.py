@@ -82,7 +82,7 @@ async def test_refuses_a_body_whose_chunks_are_broken():
 
 async def test_takes_a_chat_body_of_many_megabytes():
     """
-    aiohttp's own limit of one megabyte is not ours.
+    The limit of aiohttp, one megabyte, is not ours.
     """
     body = b'{"x":"' + b"y" * 20_000_000 + b'"}'
     async with world() as w:
