@@ -10,7 +10,11 @@ import pytest
 
 from proxy.server.contract import Readiness
 from proxy.server.settings import LimitsSettings
-from tests.support.edge import CHAT, STREAM_HEAD, chunk, plain, world
+from proxy.upstream.wire import Answer
+from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, plain, world
+
+pytestmark = pytest.mark.usefixtures("never_blocks")
+__all__ = ["never_blocks"]
 
 
 def error_of(answer):
@@ -320,19 +324,27 @@ async def test_cuts_what_runs_longer_than_the_drain():
         await asyncio.wait_for(w.upstream.left.wait(), 1)
 
 
-async def test_trusts_the_authority_it_is_told_to(tmp_path):
+@pytest.fixture
+def certificate(tmp_path):
+    """
+    Make a certificate that vouches for itself; skip where there is no openssl.
+    """
+    made, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    try:
+        subprocess.run([*make.split(), "-keyout", key, "-out", made], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("openssl is not installed")
+    return made, key
+
+
+async def test_trusts_the_authority_it_is_told_to(certificate):
     """
     A certificate of unknown origin is refused until its authority is configured.
     """
-    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    make = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout {key} -out {certificate}"
-    try:
-        subprocess.run(make.split(), check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("openssl is not installed")
     statuses = []
-    for settings in ({}, {"ca_file": certificate}):
-        async with world(tls=(certificate, key), **settings) as w:
+    for settings in ({}, {"ca_file": certificate[0]}):
+        async with world(tls=certificate, **settings) as w:
             statuses.append((await w.ask("GET", "/v1/models")).status)
 
     assert statuses == [502, 200]
@@ -350,3 +362,47 @@ async def test_goes_through_a_forward_proxy():
             received = through.upstream.received[0]
             assert (answer.status, received.target) == (200, "http://model.internal/v1/models")
             assert received.header("proxy-authorization") == "Basic dXNlcjpwdw=="
+
+
+async def test_passes_an_answer_that_comes_before_the_upload_is_complete():
+    """
+    A server that refuses a file need not receive it; the client reads why.
+    """
+
+    async def script(request, reader, writer):
+        await plain(b"no", status="401 Unauthorized")(request, reader, writer)
+        await reader.read()
+
+    async with world(script) as w:
+        w.upstream.read_bodies = False
+        client = await w.client()
+        await client.send(b"POST /v1/files HTTP/1.1\r\nHost: p\r\nContent-Length: 1000000\r\n\r\nhalf")
+        answer = await client.answer()
+        await asyncio.wait_for(w.upstream.left.wait(), 1)
+
+        assert (answer.status, answer.body) == (401, b"no")
+
+
+async def test_never_lets_a_header_value_become_a_header():
+    """
+    A line break in a value of ours is a blank on the wire.
+    """
+
+    class Careless:
+        async def chat(self, incoming):
+            return Answer.of_bytes(200, (("x-note", "a\r\nx-evil: 1\0"),), b"")
+
+    async with world(handler=lambda _: Careless()) as w:
+        answer = await w.ask("POST", CHAT, body=b"{}")
+
+        assert (answer.header("x-note"), answer.header("x-evil")) == ("a  x-evil: 1 ", None)
+
+
+async def test_passes_header_bytes_that_are_no_text():
+    """
+    Latin-1 and worse come back as the bytes they were.
+    """
+    async with world(plain(headers=b"X-Name: caf\xe9 \xe4\xbd\xa0\r\n")) as w:
+        answer = await w.ask("GET", "/v1/models")
+
+        assert answer.header("x-name").encode("utf-8", "surrogateescape") == b"caf\xe9 \xe4\xbd\xa0"

@@ -8,7 +8,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.support.edge import plain, world
+from tests.support.edge import never_blocks, plain, world
+
+pytestmark = pytest.mark.usefixtures("never_blocks")
+__all__ = ["never_blocks"]
 
 HANDSHAKE = (
     b"GET /v1/realtime?model=m HTTP/1.1\r\nHost: p\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
+from blockbuster import blockbuster_ctx
 
 from proxy.server.app import Edge
 from proxy.server.run import Listening
@@ -105,6 +108,7 @@ class RawUpstream:
         self.left = asyncio.Event()
         self.port = 0
         self.tls = tls
+        self.read_bodies = True
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -139,7 +143,7 @@ class RawUpstream:
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head, first, headers = await read_head(reader)
         method, target, _ = first.split(" ")
-        body = await read_payload(reader, headers)
+        body = await read_payload(reader, headers) if self.read_bodies else b""
         request = Received(method, target, headers, body, head)
         self.received.append(request)
         self.arrived.set()
@@ -233,6 +237,15 @@ def served_by(certificate: Path, key: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return context
+
+
+@pytest.fixture
+def never_blocks() -> Iterator[None]:
+    """
+    Fail a test in which anything blocks the event loop.
+    """
+    with blockbuster_ctx():
+        yield
 
 
 CHAT = "/v1/chat/completions"
