@@ -20,7 +20,9 @@ from proxy.server.receive import check_head, check_target, headers_of, incoming,
 from proxy.server.relay import relay
 from proxy.server.reply import Reply
 from proxy.server.settings import LimitsSettings
+from proxy.server.tunnel import tunnel
 from proxy.upstream.credentials import admits
+from proxy.upstream.tunnel import Switched
 from proxy.upstream.wire import Answer, Headers, Incoming
 
 CHAT_PATH = "/chat/completions"
@@ -87,6 +89,8 @@ class Edge:
             answer = await self._answer(request, reply)
         except ProxyError as exc:
             answer = answer_for(exc)
+        if isinstance(answer, Switched):
+            return await tunnel(request, answer, reply)
         return await relay(answer, reply)
 
     async def _answer(self, request: web.BaseRequest, reply: Reply) -> Answer:
@@ -101,10 +105,10 @@ class Edge:
             return refused
         if request.method == "POST" and path.endswith(CHAT_PATH):
             return await self._chat(request, headers, reply)
-        return await self._handler.forward(incoming(request, headers), await upload_of(request, headers))
+        return await self._handler.forward(incoming(request, headers), await upload_of(request))
 
     async def _chat(self, request: web.BaseRequest, headers: Headers, reply: Reply) -> Answer:
-        body = await read_body(request, headers, limit=self._limits.max_body)
+        body = await read_body(request, limit=self._limits.max_body)
         asked = incoming(request, headers, body)
         with KeepAlive(reply, after=self._keepalive_after(asked) if asks_stream(body) else None):
             return await self._handler.chat(asked)

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.http import HttpVersion11
 
 from proxy.errors import BadRequestError
-from proxy.upstream.wire import Headers, Incoming, header
+from proxy.upstream.wire import Headers, Incoming
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -52,39 +52,43 @@ def incoming(request: web.BaseRequest, headers: Headers, body: bytes = b"") -> I
     return Incoming(request.method, request.raw_path, headers, body, client)
 
 
-async def read_body(request: web.BaseRequest, headers: Headers, *, limit: int) -> bytes:
+async def read_body(request: web.BaseRequest, *, limit: int) -> bytes:
     """
     Return the whole body; one larger than *limit* is refused before it is read where its length is stated.
     """
-    stated = header(headers, "content-length")
+    stated = request.headers.get("Content-Length")
     if stated is not None and int(stated) > limit:
         raise _too_large(limit)
-    await _welcome(request, headers)
+    await _welcome(request)
     chunks: list[bytes] = []
     size = 0
-    while chunk := await request.content.readany():
-        size += len(chunk)
-        if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
+    try:
+        while chunk := await request.content.readany():
+            size += len(chunk)
+            if size > limit:
+                raise _too_large(limit)
+            chunks.append(chunk)
+    except web.RequestPayloadError as exc:
+        raise BadRequestError(400, "The request body is no valid HTTP.", "invalid_body") from exc
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-async def upload_of(request: web.BaseRequest, headers: Headers) -> AsyncIterator[bytes] | None:
+async def upload_of(request: web.BaseRequest) -> AsyncIterator[bytes] | None:
     """
     Return the body as it arrives, or ``None`` where the request has none.
     """
     if not request.can_read_body:
         return None
-    await _welcome(request, headers)
+    await _welcome(request)
     return request.content.iter_any()
 
 
-async def _welcome(request: web.BaseRequest, headers: Headers) -> None:
+async def _welcome(request: web.BaseRequest) -> None:
     """
     Answer ``Expect: 100-continue``; it is between the client and us.
     """
-    if request.version >= HttpVersion11 and (header(headers, "expect") or "").lower() == "100-continue":
+    expect = request.headers.get("Expect")
+    if expect is not None and expect.lower() == "100-continue" and request.version >= HttpVersion11:
         await request.writer.write(_CONTINUE)
         request.writer.output_size = 0
 

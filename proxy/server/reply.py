@@ -66,12 +66,16 @@ class Reply:
         """
         self.started = True
         self.without_body = self.without_body or status in _BODYLESS
-        lines = [f"{name}: {value}" for name, value in headers]
-        lines += self._framing(headers)
-        block = "\r\n".join([f"HTTP/1.1 {status} {reason}", *lines])
-        if block.count("\r") != len(lines) or block.count("\n") != len(lines) or "\0" in block:
-            block = "\r\n".join(_on_one_line(line) for line in [f"HTTP/1.1 {status} {reason}", *lines])
-        self._head = block.encode("utf-8", "surrogateescape") + b"\r\n\r\n"
+        self._head = _head(status, reason, headers, self._framing(headers))
+
+    def switch(self, status: int, reason: str, headers: Headers) -> None:
+        """
+        Send the head after which the connection speaks another protocol.
+        """
+        self.started = True
+        self.keep_alive = False
+        self._head = _head(status, reason, headers, [])
+        self.flush()
 
     def write(self, chunk: bytes) -> None:
         """
@@ -149,6 +153,16 @@ class Reply:
             # aiohttp looks here to know whether an error of its own can still be told.
             self._request.writer.output_size = len(data)
         transport.write(data)
+
+
+def _head(status: int, reason: str, headers: Headers, framing: list[str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} {reason}", *[f"{name}: {value}" for name, value in headers], *framing]
+    block = "\r\n".join(lines)
+    breaks = len(lines) - 1
+    if block.count("\r") != breaks or block.count("\n") != breaks or "\0" in block:
+        # A value with a line break in it would become a header of its own.
+        block = "\r\n".join(_on_one_line(line) for line in lines)
+    return block.encode("utf-8", "surrogateescape") + b"\r\n\r\n"
 
 
 def _on_one_line(text: str) -> str:

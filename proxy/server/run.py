@@ -21,7 +21,7 @@ else:
     new_loop = uvloop.new_event_loop
 
 _BACKLOG = 1024
-_LAST_SECONDS = 1.0
+_LAST_SECONDS = 0.2
 
 
 class Listening:

@@ -4,7 +4,6 @@ The client side of the proxy: sends a request as it is, and hands the answer on 
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,8 @@ from proxy.upstream.faults import CONNECTING, FAULTS, translate
 from proxy.upstream.headers import response_headers
 from proxy.upstream.proxies import proxy_for
 from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.trust import trust
+from proxy.upstream.tunnel import Switched
 from proxy.upstream.wire import Answer, Headers, Outgoing
 
 # aiohttp would add these of its own where the client sent none.
@@ -45,9 +46,11 @@ class UpstreamClient:
         Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
         """
         response = await self._send(outgoing)
+        headers = _decoded(response.raw_headers)
+        if response.status == 101:
+            return Switched(response, headers)
         body = ResponseBody(outgoing.upstream, response)
-        headers = response_headers(_decoded(response.raw_headers))
-        return Answer(response.status, response.reason or "", headers, body, close=body.close)
+        return Answer(response.status, response.reason or "", response_headers(headers), body, close=body.close)
 
     async def close(self) -> None:
         """
@@ -93,8 +96,7 @@ class UpstreamClient:
         return session
 
     def _new_session(self, settings: UpstreamSettings) -> aiohttp.ClientSession:
-        trust = _trust(settings) if settings.base_url.lower().startswith("https") else True
-        connector = aiohttp.TCPConnector(limit=0, ssl=trust, ttl_dns_cache=60)
+        connector = aiohttp.TCPConnector(limit=0, ssl=trust(settings) or True, ttl_dns_cache=60)
         return aiohttp.ClientSession(
             connector=connector,
             auto_decompress=False,
@@ -112,13 +114,6 @@ def _spelled_alike(headers: Headers) -> CIMultiDict[str]:
     # aiohttp takes "X-A" and "x-a" for one header, of which the last wins; spelled alike, both are sent.
     spelling: dict[str, str] = {}
     return CIMultiDict([(spelling.setdefault(name.lower(), name), value) for name, value in headers])
-
-
-def _trust(settings: UpstreamSettings) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if settings.ca_file is not None:
-        context.load_verify_locations(cafile=settings.ca_file)
-    return context
 
 
 def _decoded(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from proxy.upstream.wire import Headers
 
 CLIENT_KEY_HEADER = "x-concertina-key"
-_CREDENTIALS = frozenset({"authorization", "api-key", "x-api-key"})
+CREDENTIALS = frozenset({"authorization", "api-key", "x-api-key"})
 _BEARER = "bearer "
 
 
@@ -35,7 +35,7 @@ def admits(headers: Headers, client_keys: Sequence[str]) -> bool:
     return any(
         is_client_key(value, client_keys)
         for name, value in headers
-        if name.lower() in _CREDENTIALS or name.lower() == CLIENT_KEY_HEADER
+        if name.lower() in CREDENTIALS or name.lower() == CLIENT_KEY_HEADER
     )
 
 
@@ -48,7 +48,7 @@ def without_client_keys(headers: Headers, client_keys: Sequence[str]) -> Headers
     return tuple(
         (name, value)
         for name, value in headers
-        if name.lower() not in _CREDENTIALS or not is_client_key(value, client_keys)
+        if name.lower() not in CREDENTIALS or not is_client_key(value, client_keys)
     )
 
 
@@ -56,7 +56,7 @@ def with_api_key(headers: Headers, api_key: str | None, *, name: str = "Authoriz
     """
     Lend *api_key* to a request that carries no credential; the client's own always wins.
     """
-    if api_key is None or any(header.lower() in _CREDENTIALS for header, _ in headers):
+    if api_key is None or any(header.lower() in CREDENTIALS for header, _ in headers):
         return headers
     value = f"Bearer {api_key}" if name.lower() == "authorization" else api_key
     return (*headers, (name, value))

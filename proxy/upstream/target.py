@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from proxy.upstream.credentials import with_api_key, without_client_keys
 from proxy.upstream.headers import request_headers, with_added
 from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.tunnel import UPGRADE, asks_upgrade
 from proxy.upstream.urls import join
 from proxy.upstream.wire import Incoming, Outgoing
 
@@ -49,5 +50,7 @@ class UpstreamTarget:
         if self.settings.headers:
             headers = with_added(headers, self.settings.headers)
         headers = with_api_key(headers, next(self._turns, None), name=self._key_header)
+        if incoming.method == "GET" and asks_upgrade(incoming.headers):
+            headers = (*headers, *UPGRADE)
         url = join(self.settings.base_url, incoming.target, strip=self.strip)
         return Outgoing(self.name, incoming.method, url, headers, body)

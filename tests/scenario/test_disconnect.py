@@ -6,7 +6,10 @@ import asyncio
 
 import pytest
 
-from tests.support.edge import CHAT, STREAM_HEAD, chunk, world
+from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, world
+
+pytestmark = pytest.mark.usefixtures("never_blocks")
+__all__ = ["never_blocks"]
 
 STREAM = b'{"stream": true}'
 

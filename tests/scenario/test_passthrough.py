@@ -7,7 +7,10 @@ import gzip
 import pytest
 
 from proxy.server.settings import LimitsSettings
-from tests.support.edge import CHAT, STREAM_HEAD, chunk, plain, says, world
+from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, plain, says, world
+
+pytestmark = pytest.mark.usefixtures("never_blocks")
+__all__ = ["never_blocks"]
 
 BODY = b'{ "model":"m",  "messages" : [{"role":"user","content":"\\u00e9 \xc3\xa9"}], "x-unknown": 1e3 }'
 

@@ -10,7 +10,10 @@ import pytest
 
 from proxy.errors import UpstreamUnreachableError
 from proxy.upstream.wire import Answer, Prefixed
-from tests.support.edge import CHAT, STREAM_HEAD, chunk, plain, says, world
+from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, plain, says, world
+
+pytestmark = pytest.mark.usefixtures("never_blocks")
+__all__ = ["never_blocks"]
 
 ASK = b'{"model":"m","messages":[],"stream":true}'
 ODD = [

@@ -5,9 +5,14 @@ A raw upstream, a raw client, and the proxy's edge between them: bytes are compa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from blockbuster import blockbuster_ctx
 
 from proxy.server.app import Edge
 from proxy.server.run import Listening
@@ -95,19 +100,20 @@ class RawUpstream:
     Speaks HTTP/1.1 by hand and keeps what it received.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
         self.script = script
         self.received: list[Received] = []
         self.connections = 0
         self.arrived = asyncio.Event()
         self.left = asyncio.Event()
         self.port = 0
+        self.tls = tls
         self.read_bodies = True
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**20)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=2**20, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
@@ -213,6 +219,7 @@ class World:
     """
 
     edge: Edge
+    listening: Listening
     upstream: RawUpstream
     port: int
     clients: list[RawClient] = field(default_factory=list)
@@ -224,6 +231,21 @@ class World:
 
     async def ask(self, method: str, target: str, *, headers: bytes = b"", body: bytes | None = None) -> Answered:
         return await (await self.client()).ask(method, target, headers=headers, body=body)
+
+
+def served_by(certificate: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+@pytest.fixture
+def never_blocks() -> Iterator[None]:
+    """
+    Fail a test in which anything blocks the event loop.
+    """
+    with blockbuster_ctx():
+        yield
 
 
 CHAT = "/v1/chat/completions"
@@ -239,16 +261,19 @@ async def world(
     strip: str = "",
     client_keys: tuple[str, ...] = (),
     keepalive_after: float | None = 40.0,
+    tls: tuple[Path, Path] | None = None,
+    environ: Mapping[str, str] | None = None,
     **settings: object,
 ) -> AsyncIterator[World]:
     """
     Run the edge in front of a raw upstream; *handler* may wrap the plain one.
     """
-    upstream = RawUpstream(script or plain())
+    upstream = RawUpstream(script or plain(), served_by(*tls) if tls else None)
     await upstream.start()
-    configured = UpstreamSettings(base_url=f"http://127.0.0.1:{upstream.port}{base}", **settings)
+    scheme = "https://localhost" if tls else "http://127.0.0.1"
+    configured = UpstreamSettings(**{"base_url": f"{scheme}:{upstream.port}{base}", **settings})
     target = UpstreamTarget("up", configured, strip, client_keys)
-    client = UpstreamClient({"up": configured})
+    client = UpstreamClient({"up": configured}, environ=environ)
     passing = PassthroughHandler(client, lambda *_: target)
     edge = Edge(
         handler(passing) if handler else passing,
@@ -258,7 +283,7 @@ async def world(
     )
     listening = Listening(edge)
     _, port = await listening.start("127.0.0.1", 0)
-    built = World(edge, upstream, port)
+    built = World(edge, listening, upstream, port)
     try:
         yield built
     finally:

@@ -1,0 +1,61 @@
+"""
+The process: signals, and ports that workers share.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from proxy.server.app import Edge
+from proxy.server.run import Listening
+from proxy.server.settings import LimitsSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+from proxy.server.app import Edge
+from proxy.server.run import Listening, run, until_signal
+from proxy.server.settings import LimitsSettings
+
+async def main():
+    listening = Listening(Edge(None, limits=LimitsSettings()))
+    _, port = await listening.start("127.0.0.1", 0)
+    print(port, flush=True)
+    await until_signal(lambda: listening.stop(drain=1))
+    print("left in order", flush=True)
+
+run(main())
+"""
+
+
+async def test_leaves_in_order_on_sigterm():
+    """
+    The port closes, what was asked to run after the drain runs, and the exit code is 0.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PROGRAM, stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert process.stdout is not None
+    port = int(await process.stdout.readline())
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: p\r\n\r\n")
+    healthy = await reader.readline()
+    process.send_signal(signal.SIGTERM)
+    rest = await process.stdout.read()
+    writer.close()
+
+    assert (healthy, rest, await process.wait()) == (b"HTTP/1.1 200 OK\r\n", b"left in order\n", 0)
+
+
+async def test_lets_workers_share_a_port():
+    """
+    The kernel spreads connections over all that listen.
+    """
+    first, second = (Listening(Edge(None, limits=LimitsSettings())) for _ in range(2))
+    host, port = await first.start("127.0.0.1", 0, reuse_port=True)
+    same = await second.start(host, port, reuse_port=True)
+    await first.stop()
+    await second.stop()
+
+    assert same == (host, port)
