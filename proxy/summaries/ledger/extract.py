@@ -30,6 +30,7 @@ _TODO_SHARE = 0.12
 _FOCUS_SHARE = 0.65
 _FOCUS_WEIGHT = 5.0
 _OUTDATED_WEIGHT = 0.3
+_SPOKEN_WEIGHT = 1.5
 _HEADING_TOKENS = 40
 _TRIES = 4
 _SLACK = 0.94
@@ -110,6 +111,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
         _sized(weigh(unit, found, lexicon, turns=turns, calls=reading.calls), ratio)
         for unit, found in zip(units, features, strict=True)
     ]
+    candidates = _favour_spoken_of(candidates, lexicon)
     replaced = successors(candidates, lexicon, weights)
     focused = frozenset(n for n, c in enumerate(candidates) if focus and focus & set(c.features))
     return Ledger(
@@ -200,6 +202,25 @@ def _sized(candidate: Candidate, ratio: Mapping[Source, float]) -> Candidate:
         section, must = unit.section, must and unit.section is not Section.GOAL
     tokens = max(1, round(pieces(unit.text) * ratio[unit.source]))
     return Candidate(unit, section, candidate.features, candidate.weight, tokens, must=must, error=candidate.error)
+
+
+def _favour_spoken_of(candidates: Sequence[Candidate], lexicon: Lexicon) -> list[Candidate]:
+    """
+    Raise output lines that name what people or the assistant name elsewhere.
+    """
+    spoken = {
+        feature
+        for candidate in candidates
+        if candidate.unit.source not in {Source.TOOL, Source.PASTED}
+        for feature in candidate.features
+        if lexicon.shown[feature]
+    }
+    return [
+        replace(c, weight=c.weight * _SPOKEN_WEIGHT)
+        if c.unit.source is Source.TOOL and not spoken.isdisjoint(c.features)
+        else c
+        for c in candidates
+    ]
 
 
 def _reweigh(candidate: Candidate, outdated: bool, focused: bool) -> Candidate:

@@ -19,6 +19,7 @@ _QUESTION_CHARS = 240
 _ANSWER_CHARS = 320
 _ANSWER_SENTENCES = 4
 _SMALL_TALK_CHARS = 24
+_NARRATION_WEIGHT = 0.3
 _SHAPE_FLOOR, _SHAPE_SPAN = 0.3, 3.0
 
 
@@ -136,6 +137,8 @@ def _assistant(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bo
     text = unit.text
     decides = cues.DECISION.search(text) is not None
     weight = 1.5 * unit.rarity * (2.5 if decides else 1.0) * (2.0 if exact else 1.0)
+    if not exact and not decides and cues.FUTURE.search(text) and unit.row != turns.last_assistant:
+        weight *= _NARRATION_WEIGHT
     if unit.section is not None:
         section = Section.DONE if unit.section is Section.PROGRESS else unit.section
         is_rule = section in {Section.CONSTRAINTS, Section.PENDING}
