@@ -87,8 +87,13 @@ def rest_after(text: str) -> str:
     """
     Return what follows the end marker of a wrapped text: the client's own words, where both share a row.
     """
-    _, marker, rest = text.partition(END_MARKER)
-    return rest.strip() if marker and is_summary_text(text) else ""
+    ours = _OURS.match(text)
+    if ours is not None:
+        return text[ours.end() :].partition(END_MARKER)[2].strip()
+    if _HERMES.match(text) is None:
+        return ""
+    pieces = _HERMES_END.split(text, maxsplit=1)
+    return pieces[1].strip() if len(pieces) > 1 else ""
 
 
 def restate(ask_text: str, language: str = ENGLISH) -> str:
