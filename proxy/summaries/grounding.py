@@ -79,6 +79,7 @@ def ground(text: str, job: SummaryJob, count: Callable[[str], int]) -> str:
     Return *text* with what it lacks of the source: the first and the latest ask, the user's rules, the todo list, edited
     files, and an index of exact strings; never above the ceiling of *job*.
     """
+    text = clean(text, mask=job.redact)
     ledger = read_ledger(job, count, budget=max(job.budget_tokens, 1))
     source = "\n".join([job.first_ask, job.previous or "", *(text_of(row) for row in [*job.originals, *job.tail])])
     sections = _without_invented(_split(text), squeeze(clean(source, mask=job.redact)))
