@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proxy.chat.messages import is_user, text_of
+from proxy.chat.messages import text_of
 from proxy.summaries.base import SummaryJob
-from proxy.summaries.handover import is_generated_row, neutralise
+from proxy.summaries.handover import is_real_ask, neutralise
 from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
 from proxy.summaries.ledger.index import choose
 from proxy.summaries.ledger.roles import Candidate
@@ -152,11 +152,9 @@ def _ground_rules(notes: _Notes, ledger: Ledger, said: str) -> None:
 
 
 def _ground_latest_ask(notes: _Notes, job: SummaryJob) -> None:
-    if any(is_user(row) and text_of(row).strip() and not is_generated_row(row) for row in job.tail):
+    if any(is_real_ask(row) for row in job.tail):
         return
-    asks = [
-        text_of(row) for row in job.originals if is_user(row) and text_of(row).strip() and not is_generated_row(row)
-    ]
+    asks = [text_of(row) for row in job.originals if is_real_ask(row)]
     latest = clean(asks[-1] if asks else "", mask=job.redact).strip()[:_ASK_CHARS]
     if latest and squeeze(latest) not in squeeze(notes.text()):
         notes.add(Section.PROGRESS, f"- {title(Section.IN_PROGRESS, notes.language)}: “{neutralise(latest)}”")

@@ -62,7 +62,8 @@ def wrap(summary: str, *, language: str = ENGLISH, tiny: bool = False, lost_turn
     *lost_turns* is the number of messages whose text is really lost, which is then said. A text that is wrapped
     already is unwrapped first.
     """
-    body = neutralise(unwrap(summary) or summary).strip()
+    inner = unwrap(summary)
+    body = neutralise(summary if inner is None else inner).strip()
     prefix = _pick(_TINY if tiny else _PREFIXES, language)
     notice = _pick(_LOST, language).format(turns=lost_turns) if lost_turns else ""
     return "\n\n".join(piece for piece in (prefix, notice, body, END_MARKER) if piece)
@@ -127,6 +128,13 @@ def is_generated_row(message: Message) -> bool:
     Tell whether the row was written by a compactor: a summary, or a restated ask.
     """
     return is_summary_row(message) or (is_user(message) and text_of(message).startswith(RESTATED_MARK))
+
+
+def is_real_ask(message: Message) -> bool:
+    """
+    Tell whether the row holds words of the user, not those of a compactor.
+    """
+    return is_user(message) and bool(text_of(message).strip()) and not is_generated_row(message)
 
 
 def neutralise(text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from proxy.chat.messages import text_of
 from proxy.summaries.base import SummaryJob
+from proxy.summaries.handover import is_real_ask
 from proxy.summaries.language import language_of
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
@@ -93,7 +94,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     """
     first_ask = clean(job.first_ask, mask=job.redact).strip()
     reading = read(job.originals, mask=job.redact)
-    turns = find_turns(job.originals)
+    turns = find_turns(job.originals, live=any(is_real_ask(row) for row in job.tail))
     units = join_answers(keep_distinct(reading.units, reading.calls), turns)
     units = [
         unit

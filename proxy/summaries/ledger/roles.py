@@ -50,9 +50,11 @@ class Turns:
     last_assistant: int | None
 
 
-def find_turns(rows: Sequence[Message]) -> Turns:
+def find_turns(rows: Sequence[Message], *, live: bool = False) -> Turns:
     """
     Pair short questions with the first text that answers them.
+
+    *live* says that a newer ask follows *rows*: then none in them is still being worked on.
     """
     answers: dict[int, str] = {}
     answered: set[int] = set()
@@ -72,7 +74,7 @@ def find_turns(rows: Sequence[Message]) -> Turns:
                     answers[index] = question
                     answered.add(asked)
                 asked = None
-    return Turns(answers, frozenset(answered), asked, last_assistant)
+    return Turns(answers, frozenset(answered), None if live else asked, last_assistant)
 
 
 def join_answers(units: Sequence[Unit], turns: Turns) -> list[Unit]:
