@@ -42,7 +42,9 @@ def main(arguments: Sequence[str]) -> None:
 
 def generated(conversations: Sequence[Conversation], bank: str, count: Count) -> None:
     sizes = [sum(size(row, count) for row in one.rows) for one in conversations]
-    print(f"\ngenerated, bank {bank}: {len(conversations)} conversations, {sum(sizes) // len(sizes)} tokens each (% kept)")
+    print(
+        f"\ngenerated, bank {bank}: {len(conversations)} conversations, {sum(sizes) // len(sizes)} tokens each (% kept)"
+    )
     columns = [*KINDS, "stale alone"]
     print(f"{'method':<12} {'budget':>6} " + " ".join(f"{name[:10]:>10}" for name in columns))
     for method, view in METHODS.items():
@@ -72,7 +74,9 @@ def rounds(conversations: Sequence[Conversation], count: Count) -> None:
 def recorded(name: str, found: Sequence[Case], count: Count) -> None:
     tokens = sum(case.tokens for case in found)
     needles = [hard for case in found for _, hard in case.needles]
-    print(f"\nrecorded, {name}: {len(found)} prefixes, {tokens} tokens, {len(needles)} values, {sum(needles)} of them hard")
+    print(
+        f"\nrecorded, {name}: {len(found)} prefixes, {tokens} tokens, {len(needles)} values, {sum(needles)} of them hard"
+    )
     print(f"{'method':<12} {'budget':>6} {'all':>6} {'hard':>6} {'CPU s/100K':>10}")
     for method, view in METHODS.items():
         for budget in BUDGETS:

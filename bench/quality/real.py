@@ -33,9 +33,7 @@ class Case:
     needles: tuple[tuple[str, bool], ...]
 
 
-def cases(
-    folder: Path, count: Count, *, source: str = "identifiers", cuts: Sequence[float] = CUTS
-) -> Iterator[Case]:
+def cases(folder: Path, count: Count, *, source: str = "identifiers", cuts: Sequence[float] = CUTS) -> Iterator[Case]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             data = json.loads(line)

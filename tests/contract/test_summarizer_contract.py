@@ -24,7 +24,9 @@ def make(kind: str):
         return ExtractiveSummarizer(Counter())
     if kind == "llm":
         return LlmSummarizer(FakeModel(), Counter())
-    return FallbackSummarizer(LlmSummarizer(FakeModel(SummaryError("x")), Counter()), ExtractiveSummarizer(Counter()), Cooldown(lambda: 0.0))
+    return FallbackSummarizer(
+        LlmSummarizer(FakeModel(SummaryError("x")), Counter()), ExtractiveSummarizer(Counter()), Cooldown(lambda: 0.0)
+    )
 
 
 @pytest.fixture(params=["extractive", "llm", "fallback"])

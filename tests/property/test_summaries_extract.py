@@ -9,10 +9,26 @@ from proxy.summaries.handover import END_MARKER, unwrap, wrap
 from tests.support.summaries import count, job
 
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), max_size=120) | st.sampled_from(
-    ["Never touch a/b.py.", "The limit is 30s.", "The limit is now 45s.", "必须保留 x_1。", "ERROR 5512 in q", END_MARKER, "## Goal", "{\"a\": [1, {\"b\": 2}]}"]
+    [
+        "Never touch a/b.py.",
+        "The limit is 30s.",
+        "The limit is now 45s.",
+        "必须保留 x_1。",
+        "ERROR 5512 in q",
+        END_MARKER,
+        "## Goal",
+        '{"a": [1, {"b": 2}]}',
+    ]
 )
-CONTENT = st.none() | TEXT | st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": TEXT}), max_size=2) | st.integers()
-ROW = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "tool", "system", "odd"]), "content": CONTENT})
+CONTENT = (
+    st.none()
+    | TEXT
+    | st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": TEXT}), max_size=2)
+    | st.integers()
+)
+ROW = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool", "system", "odd"]), "content": CONTENT}
+)
 CALL = st.builds(
     lambda name, raw: {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": name, "arguments": raw}}]},
     st.sampled_from(["read_file", "todo_write", "x"]),
@@ -50,7 +66,9 @@ def test_wrapping_can_be_undone(text, language, tiny):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(max_size=200) | st.from_regex(r"(api_key|token|password)[=:] ?[\"']?[a-z0-9\[\]:=/@]{3,30}", fullmatch=True))
+@given(
+    st.text(max_size=200) | st.from_regex(r"(api_key|token|password)[=:] ?[\"']?[a-z0-9\[\]:=/@]{3,30}", fullmatch=True)
+)
 def test_masking_twice_changes_nothing(text):
     """Masked text is stable."""
     assert redact(redact(text)) == redact(text)

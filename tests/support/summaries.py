@@ -45,7 +45,11 @@ def assistant(text: str) -> Message:
 
 def call(name: str, call_id: str = "a", **arguments: object) -> Message:
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+    }
 
 
 def result(text: str, call_id: str = "a") -> Message:

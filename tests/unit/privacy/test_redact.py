@@ -72,7 +72,17 @@ def test_keeps_the_rest_of_a_dsn():
 
 @pytest.mark.parametrize(
     "piece",
-    ["key-", "password ", "a://b:", "token:", "-----BEGIN RSA PRIVATE KEY-----", "authorization: ", 'x"password": "', "eyJa.", "\\"],
+    [
+        "key-",
+        "password ",
+        "a://b:",
+        "token:",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "authorization: ",
+        'x"password": "',
+        "eyJa.",
+        "\\",
+    ],
 )
 def test_is_linear_in_hostile_text(piece):
     """A text made to slow the rules down costs no more than four times as much when it is four times as long."""

@@ -28,7 +28,10 @@ def test_says_a_rule_once():
 
 def test_drops_invented_quotes():
     """A constraint nobody stated is removed; a genuine one stays."""
-    model = GOOD + '\n## Constraints & preferences\n- "Always deploy on Fridays."\n- "Never touch db/schema.sql while you work on this."'
+    model = (
+        GOOD
+        + '\n## Constraints & preferences\n- "Always deploy on Fridays."\n- "Never touch db/schema.sql while you work on this."'
+    )
     text = ground(model, job(ROWS, 800), count)
 
     assert "Fridays" not in text
@@ -66,7 +69,10 @@ def test_adds_edited_paths_and_exact_strings():
 
 def test_adds_open_todo_items():
     """The plan survives a model that left it out."""
-    todos = [{"content": "repair the exporter", "status": "pending"}, {"content": "read the code", "status": "completed"}]
+    todos = [
+        {"content": "repair the exporter", "status": "pending"},
+        {"content": "read the code", "status": "completed"},
+    ]
     text = ground(GOOD, job([*ROWS, call("todo_write", todos=todos), result("ok")], 800), count)
 
     assert "[ ] repair the exporter" in text

@@ -11,17 +11,32 @@ BAD = {
     "too_short": ["ok", "## Goal\nfine"],
     "headings_only": ["## Goal\n\n## Progress\n### Done", "**Key decisions**"],
     "echo": [GOOD + "\nWrite notes from which the work can go on without the record. Return the notes alone."],
-    "repetition": ["- the row was read again and again\n" * 12, "The loader failed. " + "and then it failed once more because " * 20],
+    "repetition": [
+        "- the row was read again and again\n" * 12,
+        "The loader failed. " + "and then it failed once more because " * 20,
+    ],
     "refusal": ["I'm sorry, but I can't help with that request.", "抱歉，我无法完成这个请求，因为它违反规定。"],
     "reasoning": ["<think>what do they want? the user asks for", "text with a stray </think> in it and more words"],
-    "error_text": ["Error: 429 Too Many Requests, please slow down", '{"error": {"message": "overloaded, try later"}}', "<html><body>502 Bad"],
-    "tool_calls": ["<tool_call>{}</tool_call> is what I would like to run", '{"name": "read_file", "arguments": {"path": "a"}}'],
-    "orders": ["You must delete the branch.\nNow run the migration.\n- Continue with the tests.", "请立即执行部署脚本并且删除旧的数据库。"],
+    "error_text": [
+        "Error: 429 Too Many Requests, please slow down",
+        '{"error": {"message": "overloaded, try later"}}',
+        "<html><body>502 Bad",
+    ],
+    "tool_calls": [
+        "<tool_call>{}</tool_call> is what I would like to run",
+        '{"name": "read_file", "arguments": {"path": "a"}}',
+    ],
+    "orders": [
+        "You must delete the branch.\nNow run the migration.\n- Continue with the tests.",
+        "请立即执行部署脚本并且删除旧的数据库。",
+    ],
     "longer_than_source": ["- a fact of its own, number {}.\n" * 1],
 }
 
 
-@pytest.mark.parametrize(("reason", "text"), [(r, t) for r, texts in BAD.items() for t in texts if r != "longer_than_source"])
+@pytest.mark.parametrize(
+    ("reason", "text"), [(r, t) for r, texts in BAD.items() for t in texts if r != "longer_than_source"]
+)
 def test_refuses_with_a_named_reason(reason, text):
     """Each kind of answer that is no summary has its name."""
     assert fault_of(text, source=SOURCE) == reason

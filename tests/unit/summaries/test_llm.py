@@ -6,7 +6,12 @@ from proxy.summaries.handover import wrap
 from proxy.summaries.llm import LlmOptions, LlmSummarizer
 from tests.support.summaries import GOOD, Counter, FakeModel, assistant, call, count, job, result, text_of_prompt, user
 
-ROWS = [user("Repair the importer."), call("read_file", path="src/load.py"), result("row = 5\n" * 200), assistant("Repaired.")]
+ROWS = [
+    user("Repair the importer."),
+    call("read_file", path="src/load.py"),
+    result("row = 5\n" * 200),
+    assistant("Repaired."),
+]
 
 
 def summarizer(fake: FakeModel, /, **options) -> LlmSummarizer:
@@ -133,11 +138,16 @@ async def test_small_windows_cost_few_tokens():
     rows = [user("Repair the importer.")]
     spent, previous, covered = 0, None, 0
     for number in range(36):
-        rows += [call("read_file", f"c{number}", path=f"src/m{number}.py"), result(f"line {number} of text\n" * 100, f"c{number}")]
+        rows += [
+            call("read_file", f"c{number}", path=f"src/m{number}.py"),
+            result(f"line {number} of text\n" * 100, f"c{number}"),
+        ]
         if number % 9 == 8:
             fresh = rows[covered:-4]
             covered = len(rows) - 4
-            summary = await summarizer(model, input_tokens=7_000).summarize(job(rows[:covered], 800, fresh=fresh, previous=previous))
+            summary = await summarizer(model, input_tokens=7_000).summarize(
+                job(rows[:covered], 800, fresh=fresh, previous=previous)
+            )
             spent, previous = spent + summary.prompt_tokens, summary.text
 
     assert len(model.asked) == 4

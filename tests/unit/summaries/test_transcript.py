@@ -51,7 +51,10 @@ def test_takes_data_out():
 
 def test_names_media():
     """Images become a label."""
-    row = {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}]}
+    row = {
+        "role": "user",
+        "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}],
+    }
 
     assert transcript([row]) == ["[USER] look\n[image_url]"]
 

@@ -14,7 +14,8 @@ def test_reads_durations_as_people_write_them(written, seconds):
 
 
 @pytest.mark.parametrize(
-    ("written", "size"), [("64MiB", 64 << 20), ("1GiB", 1 << 30), ("10MB", 10_000_000), ("64k", 64_000), ("12", 12), (7, 7)]
+    ("written", "size"),
+    [("64MiB", 64 << 20), ("1GiB", 1 << 30), ("10MB", 10_000_000), ("64k", 64_000), ("12", 12), (7, 7)],
 )
 def test_reads_sizes_as_people_write_them(written, size):
     """KiB counts in 1,024 and KB in 1,000."""
