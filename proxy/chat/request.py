@@ -8,7 +8,7 @@ to change differ from what the client sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,15 @@ from typing import Any
 from proxy.chat.json import dumps, loads
 from proxy.chat.messages import Message
 
-_JSON_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_SCALAR = re.compile(_STRING + rb"|[^\s,:{}\[\]]+", re.DOTALL)
+# Possessive, so that nothing is tried twice; strings and scalars are passed over without a step of Python.
+_TO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
+_GAP = re.compile(rb"[\s,:]*")
 _OPENING = frozenset(b"{[")
-_CLOSING = frozenset(b"}]")
-_MESSAGES_DEPTH = 2
+_OPENING_BRACKET, _CLOSING_BRACKET, _CLOSING_BRACE = b"[]}"
+
+_Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,8 @@ class _Spans:
     Where things stand in the body: top-level values by key, and the elements of ``messages``.
     """
 
-    values: Mapping[str, tuple[int, int]]
-    rows: tuple[tuple[int, int], ...]
+    values: Mapping[str, _Span]
+    rows: tuple[_Span, ...]
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ class ChatRequest:
             rows.append(dumps(row) if span is None else self.body[span[0] : span[1]])
         return b"[" + b",".join(rows) + b"]"
 
-    def _apply(self, edits: list[tuple[tuple[int, int], bytes]], added: bytes) -> bytes:
+    def _apply(self, edits: list[tuple[_Span, bytes]], added: bytes) -> bytes:
         pieces: list[bytes] = []
         position = self.body.index(b"{") + 1
         pieces += [self.body[:position], added]
@@ -146,46 +151,56 @@ class ChatRequest:
 
 def _scan(body: bytes) -> _Spans:
     """
-    Locate the top-level values and the rows of ``messages`` without building anything.
+    Locate the top-level values and the rows of ``messages`` in a body that is known to be JSON; builds nothing.
 
     Raises ``ValueError`` where a key occurs twice: servers differ in which one they take.
     """
-    values: dict[str, tuple[int, int]] = {}
-    rows: list[tuple[int, int]] = []
+    values: dict[str, _Span] = {}
+    rows: tuple[_Span, ...] = ()
+    position = _skip_gap(body, body.index(b"{") + 1)
+    while body[position] != _CLOSING_BRACE:
+        key_end = _value_end(body, position)
+        key = loads(body[position:key_end])
+        start = _skip_gap(body, key_end)
+        if key == "messages" and body[start] == _OPENING_BRACKET:
+            rows = tuple(_elements(body, start))
+            end = _skip_gap(body, rows[-1][1] if rows else start + 1) + 1
+        else:
+            end = _value_end(body, start)
+        if key in values:
+            raise ValueError(f"{key} occurs twice")
+        values[key] = (start, end)
+        position = _skip_gap(body, end)
+    return _Spans(values, rows)
+
+
+def _elements(body: bytes, start: int) -> Iterator[_Span]:
+    """
+    Yield where each element of the array that opens at *start* stands.
+    """
+    position = _skip_gap(body, start + 1)
+    while body[position] != _CLOSING_BRACKET:
+        end = _value_end(body, position)
+        yield position, end
+        position = _skip_gap(body, end)
+
+
+def _value_end(body: bytes, position: int) -> int:
+    if body[position] not in _OPENING:
+        return _match_end(_SCALAR, body, position)
     depth = 0
-    key: str | None = None
-    last_string, start, row_start = b"", 0, 0
-    for match in _JSON_TOKEN.finditer(body):
-        byte = body[match.start()]
-        if byte == 0x22:  # a string: the name of a member, if a colon follows at depth 1
-            if depth == 1:
-                last_string = match.group()
-            continue
-        if byte in _OPENING:
-            depth += 1
-            if depth == _MESSAGES_DEPTH and key == "messages":
-                row_start = match.end()
-            continue
-        if byte == 0x3A:
-            if depth == 1:
-                key, start = loads(last_string), match.end()
-            continue
-        if depth == _MESSAGES_DEPTH and key == "messages" and byte in b",]":
-            rows.append(_trim(body, row_start, match.start()))
-            row_start = match.end()
-        if depth == 1 and key is not None:
-            if key in values:
-                raise ValueError(f"{key} occurs twice")
-            values[key] = _trim(body, start, match.start())
-            key = None
-        if byte in _CLOSING:
-            depth -= 1
-    return _Spans(values, tuple(rows))
+    while True:
+        position = _match_end(_TO_BRACKET, body, position)
+        depth += 1 if body[position - 1] in _OPENING else -1
+        if not depth:
+            return position
 
 
-def _trim(body: bytes, start: int, end: int) -> tuple[int, int]:
-    while start < end and body[start] in b" \t\r\n":
-        start += 1
-    while end > start and body[end - 1] in b" \t\r\n":
-        end -= 1
-    return start, end
+def _skip_gap(body: bytes, position: int) -> int:
+    return _match_end(_GAP, body, position)
+
+
+def _match_end(pattern: re.Pattern[bytes], body: bytes, position: int) -> int:
+    found = pattern.match(body, position)
+    assert found is not None, "the body is no JSON"
+    return found.end()

@@ -12,7 +12,6 @@ from typing import Literal, Self
 from proxy.chat.json import dumps, loads
 
 EditKind = Literal["stub", "cut", "media", "arguments"]
-Placement = Literal["row", "merged", "none"]
 DIGEST_BYTES = 16
 
 
@@ -48,7 +47,6 @@ class Record:
     head_end: int
     cut: int
     summary: str | None
-    placement: Placement
     restated: int | None = None
     restated_head: int = 0
     restated_tail: int = 0
@@ -79,8 +77,8 @@ class Record:
         if not isinstance(data, dict):
             raise ValueError("a record is a JSON object")
         known = {name: data[name] for name in cls.__slots__ if name in data}
-        known["edits"] = tuple(Edit(**edit) for edit in known.get("edits", ()))
         try:
+            known["edits"] = tuple(Edit(**edit) for edit in known.get("edits", ()))
             return cls(**known)
         except TypeError as exc:
-            raise ValueError("a field of the record is missing") from exc
+            raise ValueError("a field of the record is missing or unknown") from exc

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from proxy.chat.messages import text_of
+from proxy.compaction.handover import is_real_ask, neutralise
 from proxy.summaries.base import SummaryJob
-from proxy.summaries.handover import is_real_ask, neutralise
 from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
 from proxy.summaries.ledger.index import choose
 from proxy.summaries.ledger.roles import Candidate

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
+from proxy.chat.language import language_of
+from proxy.compaction.handover import unwrap
 from proxy.errors import SummaryError
 from proxy.summaries.base import Summarizer, Summary, SummaryJob
 from proxy.summaries.bounding import Bounds, Record
 from proxy.summaries.guards import SummaryAnswer, accept
-from proxy.summaries.handover import unwrap
-from proxy.summaries.language import language_of
 from proxy.summaries.prompt import SummaryPrompt, Task, build_messages
 from proxy.summaries.work import InlineWork, SummaryWork, TextCounter
 

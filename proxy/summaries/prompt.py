@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from proxy.chat.messages import Message
-from proxy.summaries.handover import neutralise
+from proxy.compaction.handover import neutralise
 from proxy.summaries.sections import PROGRESS_PARTS, TOP_SECTIONS, Section, title
 
 PROMPT_VERSION = 1

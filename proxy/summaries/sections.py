@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from proxy.summaries.language import ENGLISH
+from proxy.chat.language import ENGLISH
 
 
 class Section(StrEnum):

@@ -19,9 +19,9 @@ from proxy.chat.messages import (
     text_of,
     tool_calls,
 )
+from proxy.compaction.handover import is_generated_row, neutralise, unwrap
 from proxy.privacy.injection import is_suspicious, strip_invisible
 from proxy.privacy.redact import redact
-from proxy.summaries.handover import is_generated_row, neutralise, unwrap
 
 BODY_CHARS = (6_000, 3_000, 1_500, 800, 400)
 _HEAD_SHARE = 4_000 / 5_500

@@ -1,45 +1,64 @@
 """
-Durations and byte sizes as people write them: ``30s``, ``1h``, ``64MiB``.
+Durations, sizes and regexes as people write them in settings.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)?")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kmgt]i?)?b?", re.IGNORECASE)
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+_DURATION_UNITS: dict[str, float] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SIZE_UNITS: dict[str, float] = {"b": 1}
+for _power, _letter in enumerate("kmgt", start=1):
+    _SIZE_UNITS |= {_letter: 1000**_power, f"{_letter}b": 1000**_power, f"{_letter}ib": 1024**_power}
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
 
 def parse_duration(value: object) -> float:
     """
-    Return seconds; a bare number is seconds. Raises ``ValueError`` on anything else.
+    Return seconds from a number or from text such as ``500ms``, ``30s``, ``5m``, ``1h`` and ``7d``.
+
+    Raises ``ValueError`` without repeating the value, which may have come from a secret.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("not a duration: write 30s, 5m, 1h, 7d or 500ms")
-    return float(match[1]) * _SECONDS[match[2] or "s"]
+    return _quantity(value, _DURATION_UNITS, "is no duration: write 30s, 5m, 1h, 7d or 500ms")
 
 
-def parse_bytes(value: object) -> int:
+def parse_size(value: object) -> int:
     """
-    Return bytes; ``KiB`` counts in 1,024 and ``KB`` in 1,000. Raises ``ValueError`` on anything else.
+    Return bytes from a number or from text such as ``64KiB``, ``10MB`` and ``1GiB``.
+
+    Raises ``ValueError`` without repeating the value.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    return round(_quantity(value, _SIZE_UNITS, "is no size: write 64KiB, 10MB or 1GiB"))
+
+
+def check_regex(text: str) -> str:
+    """
+    Return *text* when it compiles as a regular expression.
+
+    Raises ``ValueError`` that says where it does not.
+    """
+    try:
+        re.compile(text)
+    except re.error as exc:
+        raise ValueError(f"is no regular expression: {exc}") from exc
+    return text
+
+
+def _quantity(value: object, units: dict[str, float], mistake: str) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value
-    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("not a size: write 64MiB, 10MB or a number of bytes")
-    unit = (match[2] or "").lower()
-    base = 1_024 if unit.endswith("i") else 1_000
-    return int(float(match[1]) * base ** _POWERS.get(unit[:1], 0))
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    # A bare number in text comes from ${VAR}, where YAML had no say.
+    unit = units.get(found[2].lower()) if found and found[2] else 1
+    if found is None or unit is None:
+        raise ValueError(mistake)
+    return float(found[1]) * unit
 
 
 Seconds = Annotated[float, BeforeValidator(parse_duration)]
-Bytes = Annotated[int, BeforeValidator(parse_bytes)]
+Bytes = Annotated[int, BeforeValidator(parse_size)]
+Regex = Annotated[str, AfterValidator(check_regex)]

@@ -15,6 +15,7 @@ Words = tuple[str, ...]
 
 _WORD = re.compile(r"[a-z]+|[0-9]+[a-z]*|[^\x00-\x7f]+")
 _DROPPED_FIRST = frozenset({"models", "publishers", "accounts"})
+_FINE_TUNED = "ft:"  # ft:gpt-4o-mini-2024-07-18:organisation::id
 _DOTTED_VENDOR = re.compile(r"^(?:(?:us|eu|apac|ap|jp|au|ca|us-gov|global)\.)?(?:[a-z0-9]+)\.(?=[a-z])")
 
 
@@ -47,6 +48,8 @@ def spellings(model: str) -> Iterator[Words]:
 
 def _spellings(name: str) -> Iterator[str]:
     last = name.rsplit("/", 1)[-1]
+    if last.startswith(_FINE_TUNED):
+        last = last.split(":")[1]
     yield last
     bare = last.partition(":")[0].partition("@")[0]
     yield bare

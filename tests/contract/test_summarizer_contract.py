@@ -4,10 +4,10 @@ What every summariser keeps, with a model or without.
 
 import pytest
 
+from proxy.compaction.handover import END_MARKER, is_summary_text, wrap
 from proxy.errors import SummaryError
 from proxy.summaries.extractive import ExtractiveSummarizer
 from proxy.summaries.fallback import Cooldown, FallbackSummarizer
-from proxy.summaries.handover import END_MARKER, is_summary_text, wrap
 from proxy.summaries.llm import LlmSummarizer
 from tests.support.summaries import Counter, FakeModel, assistant, call, count, job, result, user
 

@@ -1,11 +1,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.compaction.handover import END_MARKER, unwrap, wrap
 from proxy.privacy.injection import strip_invisible
 from proxy.privacy.redact import redact
 from proxy.summaries.extractive import extract
 from proxy.summaries.grounding import ground
-from proxy.summaries.handover import END_MARKER, unwrap, wrap
 from tests.support.summaries import count, job
 
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), max_size=120) | st.sampled_from(

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from proxy.chat.language import language_of
 from proxy.chat.messages import text_of
+from proxy.compaction.handover import is_real_ask
 from proxy.summaries.base import SummaryJob
-from proxy.summaries.handover import is_real_ask
-from proxy.summaries.language import language_of
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
 from proxy.summaries.ledger.index import Name, choose, collect

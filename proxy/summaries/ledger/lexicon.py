@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from math import log
 
-from proxy.summaries.language import words
+from proxy.chat.language import words
 
 _CHUNK = re.compile(r"[^\s\"'`,;(){}\[\]<>|=\\，。、；：！？（）「」『』【】《》“”‘’…·]+")
 _EDGES = ".:!?*~-+&^"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from proxy.chat.messages import Message, is_assistant, is_user, text_of
-from proxy.summaries.handover import is_generated_row
+from proxy.compaction.handover import is_generated_row
 from proxy.summaries.ledger import cues
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.lexicon import Lexicon

@@ -19,9 +19,9 @@ from proxy.chat.messages import (
     text_of,
     tool_calls,
 )
+from proxy.compaction.handover import is_generated_row, rest_after, unwrap
 from proxy.privacy.injection import strip_invisible
 from proxy.privacy.redact import redact
-from proxy.summaries.handover import is_generated_row, rest_after, unwrap
 from proxy.summaries.ledger.calls import Call, read_call
 from proxy.summaries.ledger.flatten import LINE_CHARS, Line, flatten_json
 from proxy.summaries.sections import Section, heading_of, section_of

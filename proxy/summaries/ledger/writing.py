@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from proxy.chat.language import ENGLISH
+from proxy.compaction.handover import neutralise
 from proxy.privacy.injection import is_suspicious
-from proxy.summaries.handover import neutralise
-from proxy.summaries.language import ENGLISH
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.roles import Candidate
 from proxy.summaries.ledger.units import Source

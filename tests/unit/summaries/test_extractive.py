@@ -3,8 +3,8 @@ import pickle
 
 import pytest
 
+from proxy.compaction.handover import END_MARKER, wrap
 from proxy.summaries.extractive import ExtractiveSummarizer, extract
-from proxy.summaries.handover import END_MARKER, wrap
 from tests.support.summaries import Counter, assistant, call, count, job, result, user
 
 

@@ -1,8 +1,8 @@
 import pytest
 
+from proxy.compaction.handover import wrap
 from proxy.errors import SummaryError
 from proxy.summaries.guards import SummaryAnswer
-from proxy.summaries.handover import wrap
 from proxy.summaries.llm import LlmOptions, LlmSummarizer
 from tests.support.summaries import GOOD, Counter, FakeModel, assistant, call, count, job, result, text_of_prompt, user
 

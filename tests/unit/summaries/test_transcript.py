@@ -1,4 +1,4 @@
-from proxy.summaries.handover import wrap
+from proxy.compaction.handover import wrap
 from proxy.summaries.transcript import Caps, shorten, transcript, without_data
 from tests.support.summaries import assistant, call, result, user
 

@@ -1,4 +1,4 @@
-from proxy.summaries.handover import restate, wrap
+from proxy.compaction.handover import restate, wrap
 from proxy.summaries.ledger.units import Source, clean, read, sentences, shape_of, without_line_number
 from proxy.summaries.sections import Section
 from tests.support.summaries import assistant, call, result, user

@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.summaries.language import detect_language, language_of
+from proxy.chat.language import detect_language, language_of
 from tests.support.summaries import assistant, result, user
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.summaries.handover import (
+from proxy.compaction.handover import (
     END_MARKER,
     is_generated_row,
     is_summary_row,

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from proxy.chat.language import ENGLISH, detect_language
 from proxy.chat.messages import Message, is_assistant, is_user, text_of
-from proxy.summaries.language import ENGLISH
 
 PREFIX_VERSION = 1
+TINY_WINDOW = 8_192
+"""Windows of this size and below get a handover text of 60 tokens at most."""
 END_MARKER = "[end of notes]"
 RESTATED_MARK = "[request still in progress]"
 
@@ -69,6 +71,13 @@ def wrap(summary: str, *, language: str = ENGLISH, tiny: bool = False, lost_turn
     return "\n\n".join(piece for piece in (prefix, notice, body, END_MARKER) if piece)
 
 
+def hand_over(summary: str, *, window: int) -> str:
+    """
+    Return *summary* as it stands in a request, in its own language; *window* is the model's, in tokens.
+    """
+    return wrap(summary, language=detect_language([summary]), tiny=window <= TINY_WINDOW)
+
+
 def unwrap(text: str) -> str | None:
     """
     Return the bare summary of a text that starts with a prefix of any version, ``None`` for any other text.
@@ -95,6 +104,14 @@ def rest_after(text: str) -> str:
         return ""
     pieces = _HERMES_END.split(text, maxsplit=1)
     return pieces[1].strip() if len(pieces) > 1 else ""
+
+
+def ask_text(message: Message) -> str:
+    """
+    Return what the user asked in a row, without a summary that stands before it in the same row.
+    """
+    text = text_of(message)
+    return rest_after(text) or text
 
 
 def restate(ask_text: str, language: str = ENGLISH) -> str:

@@ -1,0 +1,22 @@
+"""
+``concertina check FILE``.
+"""
+
+from pathlib import Path
+
+import click
+
+from proxy.cli.options import settings_or_exit
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> None:
+    """
+    Check a configuration file.
+
+    Prints ok, or every mistake as FILE:LINE: setting: cause, and exits with 2. Variables that the file refers to are
+    taken from the environment, as `serve` would; nothing is contacted.
+    """
+    settings_or_exit(file)
+    click.echo("ok")

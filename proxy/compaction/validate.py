@@ -1,0 +1,53 @@
+"""
+Check a plan before it is sent: it may break no rule that the client's own request keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proxy.chat.messages import Message, is_assistant, is_call_row, is_user, parts, text_of
+from proxy.chat.roles import violations
+from proxy.compaction.bound import is_real_ask
+from proxy.compaction.handover import END_MARKER
+from proxy.errors import IllegalPlanError
+
+CACHE_MARKS = 4
+"""Providers accept at most four cache breakpoints in a request."""
+
+
+def validate(planned: Sequence[Message], own: Sequence[Message], *, strict: bool = False) -> None:
+    """
+    Raise ``IllegalPlanError`` where *planned* introduces a violation that the client's *own* rows lack.
+    """
+    introduced: list[str] = list(violations(planned) - (frozenset() if strict else violations(own)))
+    if not planned:
+        introduced.append("no rows")
+    if any(is_real_ask(row) for row in own) and not _asks_something(planned):
+        introduced.append("no user text after the summary")
+    if _is_prefill(own) and (not planned or planned[-1] is not own[-1]):
+        introduced.append("the prefill is not last")
+    if _cache_marks(planned) > max(CACHE_MARKS, _cache_marks(own)):
+        introduced.append("too many cache marks")
+    if introduced:
+        raise IllegalPlanError(tuple(sorted(introduced)))
+
+
+def _asks_something(planned: Sequence[Message]) -> bool:
+    return any(is_real_ask(row) or _text_after_marker(row) for row in planned if is_user(row))
+
+
+def _text_after_marker(row: Message) -> bool:
+    text = text_of(row)
+    return END_MARKER in text and bool(text.rpartition(END_MARKER)[2].strip())
+
+
+def _is_prefill(rows: Sequence[Message]) -> bool:
+    return bool(rows) and is_assistant(rows[-1]) and not is_call_row(rows[-1])
+
+
+def _cache_marks(rows: Sequence[Message]) -> int:
+    return sum(
+        (row.get("cache_control") is not None) + sum(p.get("cache_control") is not None for p in parts(row))
+        for row in rows
+    )

@@ -1,0 +1,84 @@
+"""
+Ask a model for a summary: through the request's own upstream and credential, or through one that the route names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import httpx
+
+from proxy.chat.answers import answer_message, answer_text, calls_tools, finish_reason_of, usage_of
+from proxy.chat.json import dumps, loads
+from proxy.errors import SummaryError
+from proxy.pipeline.exchange import Exchange
+from proxy.summaries.guards import SummaryAnswer
+from proxy.summaries.prompt import SummaryPrompt
+from proxy.upstream.target import UpstreamTarget
+from proxy.upstream.wire import Headers, Incoming
+
+TRANSIENT = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_NOT_OURS = frozenset({"accept-encoding", "accept", "content-length", "content-encoding", "expect", "host", "te"})
+_CHAT_PATH = "/v1/chat/completions"
+
+
+class ModelAsker:
+    """
+    Sends summariser calls over httpx; they bypass the proxy's own compaction, since they go to the upstream at once.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, targets: Callable[[str, str | None], UpstreamTarget]) -> None:
+        self._client = client
+        self._targets = targets
+
+    async def ask(self, exchange: Exchange, prompt: SummaryPrompt, *, model: str) -> SummaryAnswer:
+        """
+        Return the model's answer. Raises ``SummaryError`` where there is none.
+        """
+        settings = exchange.compaction.summarizer
+        body = dumps({"model": prompt.model or model, "messages": list(prompt.messages), "stream": False})
+        target = self._targets(exchange.route.name, settings.upstream)
+        outgoing = target.outgoing(_call(exchange, body, elsewhere=settings.upstream is not None))
+        try:
+            response = await self._client.request(
+                "POST", outgoing.url, headers=_headers(outgoing.headers), content=body, timeout=settings.timeout
+            )
+        except httpx.TimeoutException as exc:
+            raise SummaryError("timeout", transient=True) from exc
+        except httpx.HTTPError as exc:
+            raise SummaryError("unreachable", transient=True) from exc
+        if response.status_code >= 400:
+            raise SummaryError(f"status {response.status_code}", transient=response.status_code in TRANSIENT)
+        return _read(response.content)
+
+
+def _call(exchange: Exchange, body: bytes, *, elsewhere: bool) -> Incoming:
+    """
+    Return the call as if the client had made it; to another upstream it carries nothing of the client's.
+    """
+    if elsewhere:
+        return Incoming("POST", _CHAT_PATH, (("content-type", "application/json"),), body)
+    return Incoming("POST", exchange.incoming.target, exchange.incoming.headers, body)
+
+
+def _headers(headers: Headers) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in headers if name.lower() not in _NOT_OURS]
+
+
+def _read(body: bytes) -> SummaryAnswer:
+    try:
+        data = loads(body)
+    except ValueError as exc:
+        raise SummaryError("no JSON", transient=True) from exc
+    if isinstance(data, Mapping) and data.get("error"):
+        raise SummaryError("error text", transient=True)
+    usage = usage_of(data)
+    refusal = answer_message(data).get("refusal")
+    return SummaryAnswer(
+        text=answer_text(data),
+        finish_reason=finish_reason_of(data),
+        tool_calls=calls_tools(data),
+        refusal=refusal if isinstance(refusal, str) else None,
+        prompt_tokens=usage.prompt if usage else 0,
+        completion_tokens=usage.completion if usage else 0,
+    )

@@ -1,0 +1,152 @@
+"""
+The life of one exchange, step by step.
+
+    1 receive         the edge hands over the request (``server/``)
+    2 match           the route says where it goes and how it is treated
+    3 view, measure   parse once, count what was not counted before            (``planner``)
+    4 identify        the conversation by its prefix digests; resume its record (``planner``)
+    5 decide          untouched, as on an earlier turn, or compacted anew       (``planner``, ``compacting``)
+    6 send            to the upstream, the first event peeked                   (``recovering``, ``examine``)
+    7 recover         climb the ladder on a refusal                             (``recovering``)
+    8 relay           byte for byte, reading along                              (``watching``)
+    9 settle          usage, calibration, one log line, metrics, preparation    (``settling``)
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from proxy.chat.json import loads
+from proxy.pipeline.decoding import Decoder
+from proxy.pipeline.directives import read_directives
+from proxy.pipeline.disclosure import disclosed
+from proxy.pipeline.examine import Examined
+from proxy.pipeline.exchange import Action, Exchange
+from proxy.pipeline.identify import Identifier
+from proxy.pipeline.plan import Plan
+from proxy.pipeline.planner import Planner
+from proxy.pipeline.recovering import Recovering
+from proxy.pipeline.routes import Router
+from proxy.pipeline.settling import Settling
+from proxy.pipeline.watching import Seen, StreamWatcher, read_body
+from proxy.telemetry.metrics import Metrics
+from proxy.upstream.wire import Answer, Incoming
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """
+    Who takes the steps of an exchange.
+    """
+
+    planner: Planner
+    recovering: Recovering
+    settling: Settling
+    metrics: Metrics
+
+
+class ChatCompletions:
+    """
+    Answers chat completions.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        identifier: Identifier,
+        steps: Steps,
+        *,
+        clock: Callable[[], float],
+        disclose: bool,
+    ) -> None:
+        self._router = router
+        self._identifier = identifier
+        self._planner = steps.planner
+        self._recovering = steps.recovering
+        self._settling = steps.settling
+        self._metrics = steps.metrics
+        self._clock = clock
+        self._disclose = disclose
+
+    async def chat(self, incoming: Incoming) -> Answer:
+        """
+        Answer one request; what goes wrong in our own work sends the client's request as it came.
+        """
+        exchange = self._matched(incoming)
+        plan = await self._plan(exchange)
+        exchange.plan = plan
+        exchange.action = _action_of(exchange, plan)
+        self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
+        examined = await self._recovering.answer(exchange, plan)
+        return self._relayed(exchange, examined)
+
+    def _matched(self, incoming: Incoming) -> Exchange:
+        model = _model_of(incoming.body) if self._router.needs_model else ""
+        route = self._router.match(incoming.target, incoming.headers, model)
+        return Exchange(
+            incoming=incoming,
+            route=route,
+            directives=read_directives(incoming.headers),
+            party=self._identifier.party(route.upstream, incoming.headers),
+            started=self._clock(),
+        )
+
+    async def _plan(self, exchange: Exchange) -> Plan:
+        try:
+            return await self._planner.plan(exchange)
+        except Exception as fault:
+            log.exception("plan.failed", route=exchange.route.name, fault=type(fault).__name__)
+            exchange.action = "failed-open"
+            return Plan(exchange.incoming.body, why="failed open")
+
+    def _relayed(self, exchange: Exchange, examined: Examined) -> Answer:
+        answer = examined.answer
+        exchange.status = answer.status
+        headers = answer.headers
+        if self._disclose:
+            headers = (*headers, *disclosed(exchange))
+        chunks = self._chunks(exchange, examined)
+        return Answer(answer.status, answer.reason, headers, chunks, close=answer.close)
+
+    async def _chunks(self, exchange: Exchange, examined: Examined) -> AsyncIterator[bytes]:
+        """
+        Relay the body as it comes, and settle the exchange at its end, however it ends.
+        """
+        answer = examined.answer
+        if examined.body is not None:
+            seen = read_body(examined.body) if answer.status < 400 else Seen()
+            self._settling.settle(exchange, seen)
+            async for chunk in answer.chunks:
+                yield chunk
+            return
+        watcher = StreamWatcher()
+        decoder = Decoder(answer.headers)
+        try:
+            async for chunk in answer.chunks:
+                watcher.feed(decoder.feed(chunk))
+                yield chunk
+        finally:
+            answer.close()
+            self._settling.settle(exchange, watcher.seen)
+
+
+def _action_of(exchange: Exchange, plan: Plan) -> Action:
+    if exchange.action == "failed-open":
+        return "failed-open"
+    if exchange.mode == "observe":
+        return "observed"
+    return "passthrough" if plan.kind == "untouched" else plan.kind
+
+
+def _model_of(body: bytes) -> str:
+    try:
+        data = loads(body)
+    except ValueError:
+        return ""
+    model = data.get("model") if isinstance(data, Mapping) else None
+    return model if isinstance(model, str) else ""

@@ -1,0 +1,132 @@
+"""
+Find and keep the records of a conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from proxy.chat.groups import group_starts
+from proxy.chat.messages import Message
+from proxy.compaction.layout import Layout
+from proxy.records.record import Record
+from proxy.records.store import RecordStore
+
+KEY_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """
+    What a conversation is recognised by: the digests of its prefixes, and the *scope* (route and all that shapes text).
+    """
+
+    digests: tuple[str, ...]
+    scope: str
+    model: str
+    session_hint: str = ""
+
+    def digest_of(self, covered: int) -> str:
+        """
+        Return the digest of the first *covered* rows; those of no row at all is the empty string's place.
+        """
+        return self.digests[covered - 1] if covered else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """
+    The records that apply to a request: the one in force (*live*), a newer one that waits (*pending*), and the best
+    one made for another model (*foreign*).
+    """
+
+    live: Record | None = None
+    pending: Record | None = None
+    foreign: Record | None = None
+
+
+class Conversations:
+    """
+    Recognises conversations and remembers what was folded.
+    """
+
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+
+    async def known(self, identity: Identity, rows: Sequence[Message]) -> Known:
+        """
+        Return the longest records that apply to *rows*.
+        """
+        if not identity.digests:
+            return Known()
+        found = await self._store.find(identity.digests)
+        starts = frozenset(group_starts(rows))
+        fitting = [
+            record
+            for digest, records in found.items()
+            for record in records
+            if record.scope == identity.scope and _fits(record, digest, identity, rows, starts)
+        ]
+        mine = [record for record in fitting if record.model == identity.model]
+        live = _longest(record for record in mine if not record.pending)
+        pending = _longest(record for record in mine if record.pending)
+        if live is not None and pending is not None and pending.cut < live.cut:
+            pending = None
+        foreign = _longest(record for record in fitting if record.model != identity.model and not record.pending)
+        return Known(live, pending, foreign)
+
+    async def keep(self, layout: Layout, identity: Identity, facts: RecordFacts) -> Record:
+        """
+        Store a compaction and return the record in force: the first writer of a key wins.
+        """
+        return await self._store.put(_record(layout, identity, facts))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFacts:
+    """
+    What a record tells beside its layout.
+    """
+
+    parent: Record | None
+    degraded: bool
+    pending: bool
+    before_tokens: int
+    after_tokens: int
+    created: float
+    title: str = ""
+
+
+def _fits(record: Record, digest: str, identity: Identity, rows: Sequence[Message], starts: frozenset[int]) -> bool:
+    """
+    Tell whether a record can be laid over *rows*: something live follows its cut, which splits no tool round.
+    """
+    covered_here = record.covered <= len(rows) and identity.digest_of(record.covered) == digest
+    return covered_here and record.cut < len(rows) and record.cut in starts
+
+
+def _longest(records: object) -> Record | None:
+    return max(records, key=lambda r: (r.cut, r.covered, r.created, r.key), default=None)  # type: ignore[call-overload, no-any-return]
+
+
+def _record(layout: Layout, identity: Identity, facts: RecordFacts) -> Record:
+    parent = facts.parent
+    digest = identity.digest_of(layout.covered)
+    # The text of the summary is left out: whoever folds the same rows in the same way shares the first one's bytes.
+    shape = f"{digest}\0{identity.scope}\0{identity.model}\0{replace(layout, summary=None)!r}\0{facts.pending}"
+    key = blake2b(shape.encode("utf-8", "replace"), digest_size=KEY_BYTES).hexdigest()
+    own = {name: getattr(layout, name) for name in Layout.__slots__}
+    record = Record(key=key, digest=digest, scope=identity.scope, covered=layout.covered, model=identity.model, **own)
+    return replace(
+        record,
+        parent=parent.key if parent else None,
+        session=(parent.session if parent else "") or identity.session_hint or key,
+        title=facts.title or (parent.title if parent else ""),
+        degraded=facts.degraded,
+        pending=facts.pending,
+        before_tokens=facts.before_tokens,
+        after_tokens=facts.after_tokens,
+        created=facts.created,
+    )

@@ -1,0 +1,119 @@
+"""
+Look at an answer before anything of it is relayed: it may be a refusal in some dress.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from proxy.chat.sse import SseSplitter
+from proxy.pipeline.decoding import Decoder
+from proxy.recovery.classify import classify
+from proxy.recovery.fault import Fault
+from proxy.recovery.peek import AnswerLimits, Sign, StreamVerdict, judge_body, judge_end, judge_event
+from proxy.recovery.settings import PatternRule
+from proxy.upstream.wire import Answer, Prefixed, header
+
+HOLD_SECONDS = 3.0
+"""Seconds after the upstream's headers for which role-only chunks and comments are held back."""
+FIRST_ERROR = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """
+    What to look for: whether a retry is *plausible* (only then is a stream held past its first event), the *limits* an
+    answer is held against, and the *patterns* of the route.
+    """
+
+    plausible: bool = False
+    limits: AnswerLimits = field(default_factory=AnswerLimits)
+    patterns: Sequence[PatternRule] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """
+    The answer, still whole, and the fault in it, if it is one; *body* is there, decoded, where it was read to its end.
+    """
+
+    answer: Answer
+    fault: Fault | None = None
+    body: bytes | None = None
+
+
+async def examine(answer: Answer, lens: Lens) -> Examined:
+    """
+    Return what the answer is; its bytes stay as they came.
+    """
+    decoder = Decoder(answer.headers)
+    if answer.status >= FIRST_ERROR:
+        body, whole = await _read(answer, decoder)
+        return Examined(whole, classify(answer.status, body, patterns=lens.patterns), body)
+    if not decoder.readable or answer.status != 200:
+        return Examined(answer)
+    if answer.is_event_stream:
+        return await _peek(answer, decoder, lens)
+    if "json" in (header(answer.headers, "content-type") or "").lower():
+        body, whole = await _read(answer, decoder)
+        return Examined(whole, judge_body(body, limits=lens.limits, patterns=lens.patterns), body)
+    return Examined(answer)
+
+
+async def _read(answer: Answer, decoder: Decoder) -> tuple[bytes, Answer]:
+    raw = await answer.read()
+    return decoder.feed(raw), Answer(answer.status, answer.reason, answer.headers, Prefixed((raw,) if raw else ()))
+
+
+async def _peek(answer: Answer, decoder: Decoder, lens: Lens) -> Examined:
+    """
+    Read a stream up to the first event that decides, and put what was read back in front.
+    """
+    splitter, read, until = SseSplitter(), list[bytes](), monotonic() + HOLD_SECONDS
+    held = Answer(answer.status, answer.reason, answer.headers, Prefixed(read), close=answer.close)
+    seen_event = False
+    while True:
+        try:
+            chunk = await _next(answer, until if seen_event else None)
+        except StopAsyncIteration:
+            return Examined(_replayed(held, read, None), None if seen_event else judge_end())
+        if chunk is None:
+            return Examined(_replayed(held, read, answer))
+        read.append(chunk)
+        for event in splitter.feed(decoder.feed(chunk)):
+            verdict = judge_event(event, patterns=lens.patterns)
+            seen_event = seen_event or event.data is not None
+            if _decides(verdict, lens, seen_event=seen_event):
+                return Examined(_replayed(held, read, answer), _fault_of(verdict))
+        if not decoder.readable:
+            return Examined(_replayed(held, read, answer))
+
+
+def _decides(verdict: StreamVerdict, lens: Lens, *, seen_event: bool) -> bool:
+    if verdict.sign is not Sign.NOTHING:
+        return True
+    return seen_event and not lens.plausible
+
+
+def _fault_of(verdict: StreamVerdict) -> Fault | None:
+    return judge_end(saw_done=True) if verdict.sign is Sign.DONE else verdict.fault
+
+
+async def _next(answer: Answer, until: float | None) -> bytes | None:
+    """
+    Return the next chunk; ``None`` once the time for holding back is over.
+    """
+    if until is None:
+        return await anext(answer.chunks)
+    try:
+        return await asyncio.wait_for(anext(answer.chunks), max(until - monotonic(), 0))
+    except TimeoutError:
+        return None
+
+
+def _replayed(held: Answer, read: list[bytes], rest: Answer | None) -> Answer:
+    chunks = Prefixed(read, rest.chunks if rest else None)
+    return Answer(held.status, held.reason, held.headers, chunks, close=held.close)

@@ -1,0 +1,68 @@
+"""
+One exchange: the request as it came, and the facts gathered on its way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from proxy.pipeline.directives import Directives
+from proxy.pipeline.plan import Plan
+from proxy.pipeline.settings import CompactionSettings, RecoverySettings, RouteSettings
+from proxy.upstream.wire import Incoming
+
+Action = Literal["passthrough", "observed", "compacted", "reused", "recovered", "failed-open", "gave-up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """
+    Who asks whom: the *upstream* name, digests of the *tenant* (what the client presented) and of the *credential*
+    that reaches the upstream. No secret is in it.
+    """
+
+    upstream: str
+    tenant: str
+    credential: str
+
+
+@dataclass(slots=True)
+class Exchange:
+    """
+    The one mutable object of a request; every step reads it, and writes only its own facts.
+    """
+
+    incoming: Incoming
+    route: RouteSettings
+    directives: Directives
+    party: Party
+    started: float
+    plan: Plan | None = None
+    action: Action = "passthrough"
+    attempts: int = 0
+    faults: list[str] = field(default_factory=list)
+    rungs: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    status: int = 0
+
+    @property
+    def compaction(self) -> CompactionSettings:
+        """
+        The route's compaction settings.
+        """
+        return self.route.compaction
+
+    @property
+    def recovery(self) -> RecoverySettings:
+        """
+        The route's recovery settings.
+        """
+        return self.route.recovery
+
+    @property
+    def mode(self) -> str:
+        """
+        The mode: the request's own wish, else the route's.
+        """
+        return self.directives.mode or self.route.compaction.mode

@@ -1,0 +1,80 @@
+"""
+Recognise the conversation: who asks, and the digests of its prefixes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from proxy.chat.messages import Message
+from proxy.compaction.handover import PREFIX_VERSION
+from proxy.pipeline.conversations import Identity
+from proxy.pipeline.exchange import Exchange, Party
+from proxy.pipeline.settings import CompactionSettings
+from proxy.records.identity import prefix_digests, seed
+from proxy.summaries.prompt import PROMPT_VERSION
+from proxy.upstream.wire import Headers, header
+
+CREDENTIAL_HEADERS = ("authorization", "api-key", "x-api-key", "x-concertina-key")
+MANY_ROWS = 200
+"""Longer conversations are digested in a thread."""
+
+
+class Identifier:
+    """
+    Turns rows into an identity; *secret* seeds the digests, *namespace* says who shares records.
+    """
+
+    def __init__(self, secret: bytes, *, namespace: str) -> None:
+        self._secret = secret
+        self._namespace = namespace
+
+    def party(self, upstream: str, headers: Headers) -> Party:
+        """
+        Return digests of who asks and with which credential.
+        """
+        presented = "\n".join(header(headers, name) or "" for name in CREDENTIAL_HEADERS)
+        credential = self._digest(presented)
+        if self._namespace == "shared":
+            tenant = ""
+        elif self._namespace.startswith("header:"):
+            tenant = self._digest(header(headers, self._namespace.removeprefix("header:").lower()) or "")
+        else:
+            tenant = credential
+        return Party(upstream, tenant, credential)
+
+    async def identify(self, exchange: Exchange, model: str, rows: Sequence[Message]) -> Identity:
+        """
+        Return the identity of a conversation as this exchange sees it.
+        """
+        start = seed(self._secret, exchange.party.tenant, exchange.route.name, self._namespace)
+        rules = tuple((re.compile(rule.pattern), rule.replacement) for rule in exchange.compaction.canonicalize)
+        if len(rows) > MANY_ROWS:
+            digests = await asyncio.to_thread(prefix_digests, rows, seed=start, canonicalize=rules)
+        else:
+            digests = prefix_digests(rows, seed=start, canonicalize=rules)
+        return Identity(digests, scope_of(exchange.compaction), model, exchange.directives.session)
+
+    def _digest(self, text: str) -> str:
+        return blake2b(text.encode("utf-8", "surrogateescape"), key=self._secret[:64], digest_size=16).hexdigest()
+
+
+def scope_of(settings: CompactionSettings) -> str:
+    """
+    Return the fingerprint of all settings that shape the text of a record.
+    """
+    summarizer = settings.summarizer
+    shaping = (
+        settings.engine,
+        PREFIX_VERSION,
+        PROMPT_VERSION,
+        settings.redact,
+        settings.pin,
+        summarizer.kind,
+        summarizer.model,
+        summarizer.instructions,
+    )
+    return blake2b(repr(shaping).encode(), digest_size=8).hexdigest()

@@ -1,0 +1,260 @@
+"""
+What was learned of upstreams: windows, token ratios, limits, strict roles.
+
+Every number belongs to one (upstream, model, credential), and outlives a restart in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from typing import Any
+
+from proxy.chat.json import dumps, loads
+from proxy.errors import StoreError
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.settings import ModelSettings
+from proxy.pipeline.tasks import TaskKeeper
+from proxy.records.store import RecordStore
+from proxy.recovery.targets import LONG_CONTEXT_WINDOW
+from proxy.tokens.calibration import Anchor, Calibration
+from proxy.tokens.families import family_of
+from proxy.upstream.settings import UpstreamSettings
+from proxy.windows.learned import Claim, LearnedLimits
+from proxy.windows.resolve import Window, find_window
+
+Discover = Callable[[str, str], Awaitable[int | None]]
+DISCOVERY_WAIT = 0.2
+"""Seconds a first request waits for the upstream to say its window."""
+MOST_ANCHORS = 50_000
+MOST_MODELS = 5_000
+LONG_TIER = "*long context*"
+"""The 200,000-token cap of a credential without the long-context tier holds for every model."""
+_NO_LIMITS = LearnedLimits()
+
+
+@dataclass(slots=True)
+class Facts:
+    """
+    What is known of one (upstream, model, credential).
+    """
+
+    calibration: Calibration
+    strict: bool = False
+    refuses_usage: bool = False
+    loaded: bool = False
+
+
+class Knowledge:
+    """
+    Answers which window, scale and role profile hold for an exchange.
+    """
+
+    def __init__(
+        self,
+        upstreams: Mapping[str, UpstreamSettings],
+        models: Mapping[str, ModelSettings],
+        *,
+        discover: Discover,
+        store: RecordStore,
+        tasks: TaskKeeper,
+        clock: Callable[[], float],
+    ) -> None:
+        self._upstreams = upstreams
+        self._models = models
+        self._discover = discover
+        self._store = store
+        self._tasks = tasks
+        self._clock = clock
+        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._limits: dict[tuple[str, str], LearnedLimits] = {}
+        self._anchors: OrderedDict[str, Anchor] = OrderedDict()
+        self._table: dict[str, Window] = {}
+
+    async def window(self, exchange: Exchange, model: str) -> Window:
+        """
+        Return the context window, in the model's tokens, and where it comes from.
+        """
+        await self._load(exchange, model)
+        configured = self._configured(exchange, model)
+        learned = self._learned(exchange, model)
+        discovered = None if configured else await self._discovered(exchange.party.upstream, model)
+        if learned and not (discovered and discovered < learned) and not (configured and configured <= learned):
+            # A limit that the upstream stated beats what it or we said before, as it is always the lower one.
+            return Window(learned, "learned")
+        if configured or discovered:
+            return find_window(model, configured=configured, discovered=discovered)
+        if model not in self._table:
+            self._table[model] = await asyncio.to_thread(find_window, model)
+        return self._table[model]
+
+    def scale(self, exchange: Exchange, model: str, known: Anchor | None, growth: int, total: int) -> float:
+        """
+        Return the model's tokens for one of ours, its safety margin included.
+
+        *known* is the last request of this conversation whose real size the upstream told, *growth* our tokens since
+        then, *total* our tokens of a request without such an anchor.
+        """
+        calibration = self.facts(exchange, model).calibration
+        estimate = known.estimate + growth if known else total
+        return max(calibration.at_most(estimate, known), 1) / max(estimate, 1)
+
+    def anchor(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:
+        """
+        Return the newest anchor of a conversation and the number of rows it covers.
+        """
+        for index in range(len(digests) - 1, -1, -1):
+            found = self._anchors.get(_anchor_key(exchange, model, digests[index]))
+            if found is not None:
+                return found, index + 1
+        return None, 0
+
+    def remember_anchor(self, exchange: Exchange, model: str, digest: str, anchor: Anchor) -> None:
+        """
+        Keep the real size of a request that was answered.
+        """
+        key = _anchor_key(exchange, model, digest)
+        self._anchors[key] = anchor
+        self._anchors.move_to_end(key)
+        if len(self._anchors) > MOST_ANCHORS:
+            self._anchors.popitem(last=False)
+
+    def facts(self, exchange: Exchange, model: str) -> Facts:
+        """
+        Return what is known, as it stands in memory.
+        """
+        key = _key(exchange, model)
+        facts = self._facts.get(key)
+        if facts is None:
+            facts = self._facts[key] = Facts(Calibration.of(family_of(model)))
+            if len(self._facts) > MOST_MODELS:
+                self._facts.popitem(last=False)
+        return facts
+
+    def largest_accepted(self, exchange: Exchange, model: str) -> int:
+        """
+        Return the largest prompt, in the model's tokens, that was served to this credential.
+        """
+        accepted = self._limits_of(exchange, model).accepted
+        return max((size for who, size, _ in accepted if who == exchange.party.credential), default=0)
+
+    def learn_limit(self, exchange: Exchange, model: str, claim: Claim) -> None:
+        """
+        Believe a limit that the upstream stated, where the guards allow it.
+        """
+        limits = self._limits_of(exchange, model)
+        learned = limits.learn(claim, now=self._clock(), ttl=exchange.recovery.limit_ttl)
+        self._keep_limits(exchange, model, limits, learned)
+
+    def accept(self, exchange: Exchange, model: str, prompt: int) -> None:
+        """
+        Note that a prompt of this real size was served; written only where it refutes a limit.
+        """
+        limits = self._limits_of(exchange, model)
+        learned = limits.accept(
+            prompt, credential=exchange.party.credential, now=self._clock(), ttl=exchange.recovery.limit_ttl
+        )
+        if learned.beliefs != limits.beliefs:
+            self._keep_limits(exchange, model, limits, learned)
+        else:
+            self._limits[exchange.party.upstream, model] = learned
+
+    def learn_long_tier(self, exchange: Exchange) -> None:
+        """
+        Remember that this credential has no long-context tier at this upstream, whatever the model.
+        """
+        claim = Claim(LONG_CONTEXT_WINDOW, exchange.party.credential, LONG_CONTEXT_WINDOW, 2 * LONG_CONTEXT_WINDOW)
+        self.learn_limit(exchange, LONG_TIER, claim)
+
+    def save(self, exchange: Exchange, model: str) -> None:
+        """
+        Write what is known to the store, in the background.
+        """
+        facts = self.facts(exchange, model)
+        value = dumps(
+            {
+                "calibration": facts.calibration.to_dict(),
+                "strict": facts.strict,
+                "refuses_usage": facts.refuses_usage,
+            }
+        )
+        self._tasks.start(self._put(_key(exchange, model), value), name="save knowledge")
+
+    def _learned(self, exchange: Exchange, model: str) -> int | None:
+        who, now = exchange.party.credential, self._clock()
+        own = self._limits_of(exchange, model).limit_for(who, now=now)
+        tier = self._limits_of(exchange, LONG_TIER).limit_for(who, now=now)
+        return min((limit for limit in (own, tier) if limit is not None), default=None)
+
+    def _limits_of(self, exchange: Exchange, model: str) -> LearnedLimits:
+        return self._limits.get((exchange.party.upstream, model), _NO_LIMITS)
+
+    def _keep_limits(self, exchange: Exchange, model: str, old: LearnedLimits, new: LearnedLimits) -> None:
+        if new == old:
+            return
+        self._limits[exchange.party.upstream, model] = new
+        self._tasks.start(self._put(_limits_key(exchange, model), dumps(new.to_dict())), name="save limits")
+
+    async def _put(self, key: str, value: bytes) -> None:
+        try:
+            await self._store.put_fact(key, value)
+        except StoreError:
+            return  # learned again from the next answers
+
+    async def _load(self, exchange: Exchange, model: str) -> None:
+        """
+        Read what an earlier process learned, once for each key.
+        """
+        facts = self.facts(exchange, model)
+        if facts.loaded:
+            return
+        facts.loaded = True
+        for name in (model, LONG_TIER):
+            if (exchange.party.upstream, name) not in self._limits:
+                data = await self._get(_limits_key(exchange, name))
+                with suppress(ValueError):
+                    self._limits[exchange.party.upstream, name] = LearnedLimits.from_dict(data)
+        data = await self._get(_key(exchange, model))
+        with suppress(ValueError, KeyError, TypeError):
+            facts.calibration = Calibration.from_dict(data["calibration"])
+            facts.strict = data.get("strict") is True
+            facts.refuses_usage = data.get("refuses_usage") is True
+
+    async def _get(self, key: str) -> dict[str, Any]:
+        try:
+            raw = await self._store.get_fact(key)
+        except StoreError:
+            return {}
+        data = loads(raw) if raw else {}
+        return data if isinstance(data, dict) else {}
+
+    def _configured(self, exchange: Exchange, model: str) -> int | None:
+        for glob, settings in self._models.items():
+            if settings.context_window and fnmatchcase(model, glob):
+                return settings.context_window
+        return self._upstreams[exchange.party.upstream].context_window
+
+    async def _discovered(self, upstream: str, model: str) -> int | None:
+        if not self._upstreams[upstream].discover:
+            return None
+        return await self._discover(upstream, model)
+
+
+def _key(exchange: Exchange, model: str) -> str:
+    party = exchange.party
+    digest = blake2b(f"{party.upstream}\0{model}\0{party.credential}".encode("utf-8", "replace"), digest_size=12)
+    return f"model:{digest.hexdigest()}"
+
+
+def _limits_key(exchange: Exchange, model: str) -> str:
+    digest = blake2b(f"{exchange.party.upstream}\0{model}".encode("utf-8", "replace"), digest_size=12)
+    return f"limits:{digest.hexdigest()}"
+
+
+def _anchor_key(exchange: Exchange, model: str, digest: str) -> str:
+    return f"{exchange.party.upstream}\0{model}\0{digest}"

@@ -1,0 +1,166 @@
+"""
+What answers and refusals teach: token ratios, anchors, limits, strict roles, silent truncation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from proxy.chat.messages import parts
+from proxy.compaction.edits import is_media_part
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.plan import Plan
+from proxy.pipeline.scene import Scene
+from proxy.pipeline.watching import Seen
+from proxy.recovery.attempt import Situation
+from proxy.recovery.fault import Fault, Label
+from proxy.telemetry.metrics import Metrics
+from proxy.tokens.calibration import Anchor
+from proxy.upstream.settings import UpstreamSettings
+from proxy.windows.learned import Claim
+from proxy.windows.truncation import Sighting, judge
+
+log = structlog.get_logger()
+MOST_SIGHTINGS = 10_000
+
+
+class Learning:
+    """
+    Turns what upstreams say into what is known.
+    """
+
+    def __init__(
+        self, knowledge: Knowledge, upstream_of: Callable[[str], UpstreamSettings], *, metrics: Metrics
+    ) -> None:
+        self._knowledge = knowledge
+        self._upstream_of = upstream_of
+        self._metrics = metrics
+        self._sightings: dict[tuple[str, str, str], tuple[Sighting, ...]] = {}
+
+    def situation(self, exchange: Exchange, plan: Plan) -> Situation:
+        """
+        Return what the ladder has to know before it starts, in our tokens.
+        """
+        scene = plan.scene
+        if scene is None:
+            raise ValueError("a plan that was not measured cannot be recovered")
+        data = scene.request.data
+        accepted = self._knowledge.largest_accepted(exchange, scene.request.model)
+        return Situation(
+            window_tokens=scene.budget.window,
+            asked_output=scene.request.asked_output,
+            thinking_budget=_thinking_budget(data),
+            max_body=self._upstream_of(exchange.party.upstream).max_body,
+            largest_accepted=int(accepted / scene.scale),
+            minimum_gain=exchange.compaction.minimum_gain,
+        )
+
+    def refused(self, exchange: Exchange, plan: Plan, fault: Fault) -> None:
+        """
+        Learn from a refusal, and tell the world about wordings that no rule knows.
+        """
+        scene = plan.scene
+        if not fault.known:
+            log.info("refusal.unknown", status=fault.status, label=fault.label, upstream=exchange.party.upstream)
+        if scene is None or plan.sent_tokens is None:
+            return
+        if fault.label is Label.LONG_CONTEXT_TIER and fault.status in {429, None}:
+            self._knowledge.learn_long_tier(exchange)
+        if fault.label is not Label.CONTEXT_OVERFLOW:
+            return
+        model = scene.request.model
+        facts = self._knowledge.facts(exchange, model)
+        prompt = None if fault.at_least else fault.prompt
+        facts.calibration = facts.calibration.observe_overflow(
+            estimate=plan.sent_tokens, prompt=prompt, limit=None if fault.max_tokens_issue else fault.limit
+        )
+        if fault.limit is not None and fault.unit in {None, "tokens"}:
+            self._claim(exchange, scene, fault, sent=prompt or scene.scaled(plan.sent_tokens))
+        self._knowledge.save(exchange, model)
+
+    def _claim(self, exchange: Exchange, scene: Scene, fault: Fault, *, sent: int) -> None:
+        claim = Claim(
+            limit=fault.limit or 0,
+            credential=exchange.party.credential,
+            prompt=sent,
+            window=scene.window.tokens,
+            text=scene.request.body.decode("utf-8", "replace"),
+        )
+        self._knowledge.learn_limit(exchange, scene.request.model, claim)
+
+    def strict_roles(self, exchange: Exchange) -> None:
+        """
+        Remember that this upstream insists on strict roles.
+        """
+        scene = exchange.plan.scene if exchange.plan else None
+        if scene is not None:
+            self._knowledge.facts(exchange, scene.request.model).strict = True
+            self._knowledge.save(exchange, scene.request.model)
+            log.warning("plan.repaired", route=exchange.route.name, upstream=exchange.party.upstream)
+
+    def answered(self, exchange: Exchange, plan: Plan, seen: Seen) -> None:
+        """
+        Learn from the usage of an answer. Only what was sent upstream calibrates.
+        """
+        scene, usage = plan.scene, seen.usage
+        if scene is None or usage is None or plan.sent_tokens is None:
+            return
+        model = scene.request.model
+        facts = self._knowledge.facts(exchange, model)
+        known, _ = self._knowledge.anchor(exchange, model, scene.identity.digests[:-1])
+        sighting = Sighting(facts.calibration.predict(plan.sent_tokens), usage.prompt, usage.cached)
+        if self._cut(exchange, scene, sighting, seen):
+            return
+        media = any(is_media_part(part) for row in plan.messages for part in parts(row))
+        before = facts.calibration
+        facts.calibration = before.observe(
+            estimate=plan.sent_tokens,
+            actual=usage.prompt,
+            # An anchor speaks of the layout it was seen in.
+            anchor=None if plan.kind == "compacted" else known,
+            media=media,
+        )
+        if plan.sent_tokens:
+            self._metrics.estimate_ratio.observe(usage.prompt / plan.sent_tokens)
+        if scene.identity.digests and not media:
+            anchor = Anchor(plan.sent_tokens, usage.prompt)
+            self._knowledge.remember_anchor(exchange, model, scene.identity.digests[-1], anchor)
+        self._knowledge.accept(exchange, model, usage.prompt)
+        if abs(facts.calibration.ratio / before.ratio - 1) > 0.01 or before.samples == 0:
+            self._knowledge.save(exchange, model)
+
+    def _cut(self, exchange: Exchange, scene: Scene, sighting: Sighting, seen: Seen) -> bool:
+        """
+        Notice that the upstream silently cut the prompt; say so, and believe the smaller window from now on.
+        """
+        key = (exchange.party.upstream, scene.request.model, exchange.party.credential)
+        history = self._sightings.get(key, ())
+        completion = seen.usage.completion if seen.usage else None
+        verdict = judge(
+            sighting,
+            history=history,
+            window=scene.window.tokens,
+            finish_reason=seen.finish_reason,
+            completion=completion,
+        )
+        if len(self._sightings) >= MOST_SIGHTINGS:
+            self._sightings.clear()
+        self._sightings[key] = (*history, sighting)[-2:]
+        if verdict.state == "truncated" and verdict.window is not None:
+            log.warning("truncation.detected", upstream=exchange.party.upstream, window=verdict.window)
+            self._metrics.overflow.labels("silent_truncation").inc()
+            claim = Claim(verdict.window, exchange.party.credential, sighting.predicted, scene.window.tokens)
+            self._knowledge.learn_limit(exchange, scene.request.model, claim)
+        return verdict.state in {"truncated", "suspected"}
+
+
+def _thinking_budget(data: dict[str, Any]) -> int:
+    for holder, key in (("thinking", "budget_tokens"), ("reasoning", "max_tokens")):
+        value = data.get(holder)
+        if isinstance(value, dict) and isinstance(value.get(key), int):
+            return int(value[key])
+    return 0

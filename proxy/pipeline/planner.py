@@ -1,0 +1,188 @@
+"""
+Decide what is sent: untouched, in the layout of an earlier turn, or compacted anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from proxy.chat.messages import Message, leading_system_rows
+from proxy.chat.request import ChatRequest
+from proxy.compaction.layout import Layout
+from proxy.engines.sizer import Sizer
+from proxy.errors import IllegalPlanError
+from proxy.pipeline.compacting import Compacting
+from proxy.pipeline.conversations import Conversations, Identity, Known
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.exempt import exemption
+from proxy.pipeline.identify import Identifier
+from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
+from proxy.pipeline.scene import Scene, make_budget
+from proxy.tokens.bound import upper_bound
+from proxy.tokens.counter import TokenCounter
+
+log = structlog.get_logger()
+OFF_LOOP_BYTES = 100_000
+"""Bodies above this are parsed and counted in a thread."""
+
+
+class Planner:
+    """
+    Makes plans; holds no state of its own.
+    """
+
+    def __init__(
+        self,
+        counter: TokenCounter,
+        *,
+        conversations: Conversations,
+        identifier: Identifier,
+        knowledge: Knowledge,
+        compacting: Compacting,
+    ) -> None:
+        self._counter = counter
+        self._conversations = conversations
+        self._identifier = identifier
+        self._knowledge = knowledge
+        self._compacting = compacting
+
+    async def plan(self, exchange: Exchange) -> Plan:
+        """
+        Return the plan for the first attempt.
+        """
+        body = exchange.incoming.body
+        if exchange.mode == "off":
+            return Plan(body, why="off")
+        request = await _parsed(body)
+        if request is None:
+            return Plan(body, why="not understood")
+        why = exemption(request)
+        if why is not None:
+            return Plan(body, why=why)
+        if await self._certainly_small(exchange, request):
+            return Plan(body, why="below the bound")
+        scene = await self.scene(exchange, request)
+        return await self._decide(exchange, scene)
+
+    async def replan(self, exchange: Exchange, demand: Demand) -> Plan | None:
+        """
+        Return a plan that meets *demand*, ``None`` where there is none.
+        """
+        request = await _parsed(exchange.incoming.body)
+        if request is None:
+            return None
+        scene = await self.scene(exchange, request, window=demand.window, strict=demand.strict)
+        if not demand.shrinks:
+            return self._resumed(scene, demand.changes)
+        return await self._compacting.compact(exchange, scene, demand)
+
+    async def measured(self, exchange: Exchange, plan: Plan) -> Plan | None:
+        """
+        Return *plan* with its scene, ``None`` where the body is nothing we understand.
+        """
+        if plan.scene is not None:
+            return plan
+        request = await _parsed(plan.body)
+        if request is None:
+            return None
+        scene = await self.scene(exchange, request)
+        return replace(plan, scene=scene, messages=request.messages, sent_tokens=scene.total)
+
+    async def scene(
+        self, exchange: Exchange, request: ChatRequest, *, window: int | None = None, strict: bool = False
+    ) -> Scene:
+        """
+        Measure the request and find what is known of its conversation.
+        """
+        leading = leading_system_rows(request.messages)
+        system, rows = request.messages[:leading], request.messages[leading:]
+        if len(request.body) > OFF_LOOP_BYTES:
+            fixed, total = await asyncio.to_thread(self._measure, request, leading)
+        else:
+            fixed, total = self._measure(request, leading)
+        found = await self._knowledge.window(exchange, request.model)
+        identity = await self._identifier.identify(exchange, request.model, rows)
+        scale = self._scale(exchange, request.model, rows, identity, total)
+        if window is not None:
+            found = replace(found, tokens=round(window * scale))
+        budget = make_budget(
+            exchange.compaction, window=found.tokens, asked_output=request.asked_output, fixed=fixed, scale=scale
+        )
+        known = Known()
+        if total >= budget.threshold // 2 or window is not None:
+            known = await self._conversations.known(identity, rows)
+        strict = strict or self._strict(exchange, request.model)
+        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict)
+
+    def _strict(self, exchange: Exchange, model: str) -> bool:
+        roles = exchange.compaction.roles
+        return roles == "strict" or (roles == "auto" and self._knowledge.facts(exchange, model).strict)
+
+    def _scale(self, exchange: Exchange, model: str, rows: Sequence[Message], identity: Identity, total: int) -> float:
+        anchor, covered = self._knowledge.anchor(exchange, model, identity.digests)
+        growth = self._counter.messages(rows[covered:]) if anchor else 0
+        return self._knowledge.scale(exchange, model, anchor, growth, total)
+
+    def _measure(self, request: ChatRequest, leading: int) -> tuple[int, int]:
+        counter = self._counter
+        fixed = counter.fixed(request.data) + counter.messages(request.messages[:leading])
+        return fixed, fixed + counter.messages(request.messages[leading:])
+
+    async def _certainly_small(self, exchange: Exchange, request: ChatRequest) -> bool:
+        bound = upper_bound(request.body)
+        if bound is None or exchange.directives.force or exchange.mode == "observe":
+            return False
+        window = await self._knowledge.window(exchange, request.model)
+        scale = self._knowledge.scale(exchange, request.model, None, 0, bound)
+        budget = make_budget(
+            exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
+        )
+        return bound < budget.threshold // 2
+
+    async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
+        if exchange.mode == "recover" and scene.known.live is None:
+            return _untouched(scene, "recover")
+        size = self._size(scene, scene.resumed)
+        over = size >= scene.budget.threshold or exchange.directives.force
+        if exchange.mode == "observe":
+            would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
+            return replace(_untouched(scene, "observe"), would=would)
+        if over and exchange.mode == "compact":
+            plan = await self._compacting.compact(exchange, scene, Demand())
+            if plan is not None:
+                return plan
+        if scene.known.live is None:
+            return _untouched(scene, "over the threshold, nothing to gain" if over else "below the threshold")
+        return self._resumed(scene, None) or _untouched(scene, "the earlier layout is illegal here")
+
+    def _resumed(self, scene: Scene, changes: Mapping[str, Any] | None) -> Plan | None:
+        """
+        Write the request in the layout in force, with top-level *changes*.
+        """
+        try:
+            plan = write_plan(scene, scene.resumed, changes, tokens=self._size(scene, scene.resumed))
+        except (IllegalPlanError, ValueError) as fault:
+            log.warning("plan.illegal", fault=str(fault))
+            return None
+        return replace(plan, record=scene.known.live)
+
+    def _size(self, scene: Scene, layout: Layout | None) -> int:
+        if layout is None:
+            return scene.total
+        return Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout)
+
+
+def _untouched(scene: Scene, why: str) -> Plan:
+    return Plan(scene.request.body, scene=scene, messages=scene.request.messages, sent_tokens=scene.total, why=why)
+
+
+async def _parsed(body: bytes) -> ChatRequest | None:
+    if len(body) > OFF_LOOP_BYTES:
+        return await asyncio.to_thread(ChatRequest.parse, body)
+    return ChatRequest.parse(body)

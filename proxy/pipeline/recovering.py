@@ -1,0 +1,175 @@
+"""
+Send a plan; on a refusal, climb the ladder until an answer is there or nothing more can be done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+
+import structlog
+
+from proxy.chat.errors import context_length_exceeded
+from proxy.chat.request import ChatRequest
+from proxy.engines.base import Posture
+from proxy.pipeline.examine import Examined, Lens, examine
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.learning import Learning
+from proxy.pipeline.plan import Demand, Plan
+from proxy.pipeline.planner import Planner
+from proxy.pipeline.settings import PatternRule as PatternSettings
+from proxy.recovery.actions import Verdict
+from proxy.recovery.attempt import Attempt, Ending, Outcome, Rung
+from proxy.recovery.fault import Fault, Label
+from proxy.recovery.ladder import recovery_ladder, resume
+from proxy.recovery.peek import AnswerLimits
+from proxy.recovery.settings import PatternRule
+from proxy.telemetry.metrics import Metrics
+from proxy.upstream.wire import Answer
+
+log = structlog.get_logger()
+Send = Callable[[Exchange, Plan], Any]
+PLAUSIBLE_SHARE = 0.5
+"""A refusal is plausible where our count is at least this share of the window."""
+POSTURES = (Posture.NORMAL, Posture.SQUEEZE, Posture.HARD_FIT)
+JSON_HEADERS = (("content-type", "application/json"),)
+
+
+class Recovering:
+    """
+    Makes one exchange's upstream calls, at most four.
+    """
+
+    def __init__(self, planner: Planner, send: Send, learning: Learning, *, metrics: Metrics) -> None:
+        self._planner = planner
+        self._send = send
+        self._learning = learning
+        self._metrics = metrics
+
+    async def answer(self, exchange: Exchange, plan: Plan) -> Examined:
+        """
+        Return the answer for the client: the upstream's own, or a 400 that says the history cannot be made to fit.
+        """
+        if exchange.mode in {"off", "observe"}:
+            exchange.attempts = 1
+            return Examined(await self._send(exchange, plan))
+        examined = await self._try(exchange, plan)
+        if examined.fault is None:
+            return examined
+        measured = await self._planner.measured(exchange, plan)
+        if measured is None or measured.scene is None:
+            return examined
+        return await self._climb(exchange, measured, examined)
+
+    async def _climb(self, exchange: Exchange, plan: Plan, examined: Examined) -> Examined:
+        ladder = recovery_ladder(self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic)
+        step: Attempt | Ending = next(ladder)
+        step = resume(ladder, self._outcome(exchange, plan, examined))
+        while isinstance(step, Attempt):
+            candidate = await self._candidate(exchange, plan, step)
+            if candidate is None:
+                step = resume(ladder, Outcome(skipped=True))
+                continue
+            plan = candidate
+            examined = await self._try(exchange, plan)
+            exchange.rungs.append(step.rung)
+            step = resume(ladder, self._outcome(exchange, plan, examined))
+        return self._ended(exchange, step, examined)
+
+    async def _candidate(self, exchange: Exchange, plan: Plan, attempt: Attempt) -> Plan | None:
+        """
+        Return a plan for *attempt*; ``None`` where there is none that gains enough in the failing unit.
+        """
+        if plan.scene is None:
+            return None
+        candidate = await self._planner.replan(exchange, demand_of(attempt, plan.scene.request))
+        if candidate is None or candidate.sent_tokens is None:
+            return None
+        if not attempt.worth_sending(tokens=candidate.sent_tokens, size=len(candidate.body)):
+            return None
+        return candidate
+
+    async def _try(self, exchange: Exchange, plan: Plan) -> Examined:
+        exchange.attempts += 1
+        exchange.plan = plan
+        started = monotonic()
+        answer = await self._send(exchange, plan)
+        self._metrics.upstream_seconds.observe(monotonic() - started)
+        examined = await examine(answer, _lens(exchange, plan))
+        if examined.fault is not None:
+            exchange.faults.append(examined.fault.label)
+        return examined
+
+    def _outcome(self, exchange: Exchange, plan: Plan, examined: Examined) -> Outcome:
+        fault = examined.fault
+        if fault is not None:
+            self._metrics.overflow.labels(fault.label).inc()
+            self._learning.refused(exchange, plan, fault)
+        return Outcome(
+            fault,
+            sent_tokens=plan.sent_tokens or 0,
+            sent_bytes=len(plan.body),
+            rewritten=plan.kind != "untouched",
+        )
+
+    def _ended(self, exchange: Exchange, ending: Ending, examined: Examined) -> Examined:
+        if ending.verdict is Verdict.ACCEPTED:
+            exchange.action = "recovered"
+            self._metrics.recovered.labels(ending.attempt.rung).inc()
+            if ending.attempt.rung is Rung.REPAIR:
+                self._learning.strict_roles(exchange)
+            return examined
+        if ending.verdict is Verdict.GIVE_UP and ending.fault is not None:
+            examined.answer.close()
+            exchange.action = "gave-up"
+            return Examined(_gave_up(ending.fault))
+        return examined
+
+
+def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
+    """
+    Return what an attempt asks of the planner.
+    """
+    changes = None if attempt.max_tokens is None else _output_changes(request, attempt.max_tokens)
+    return Demand(
+        window=attempt.window_tokens,
+        byte_limit=attempt.byte_budget,
+        posture=POSTURES[attempt.squeeze],
+        changes=changes,
+        strict=attempt.strict_roles,
+    )
+
+
+def _output_changes(request: ChatRequest, most: int) -> Mapping[str, Any]:
+    names = [name for name in ("max_completion_tokens", "max_tokens") if name in request.data]
+    return dict.fromkeys(names or ["max_tokens"], most)
+
+
+def _lens(exchange: Exchange, plan: Plan) -> Lens:
+    patterns = pattern_rules(exchange.recovery.patterns)
+    scene = plan.scene
+    if scene is None:
+        return Lens(patterns=patterns)
+    unknown = scene.window.source == "default"
+    sent = scene.scaled(plan.sent_tokens or scene.total)
+    plausible = unknown or sent >= PLAUSIBLE_SHARE * scene.window.tokens
+    return Lens(plausible, AnswerLimits(scene.window.tokens, scene.request.asked_output), patterns)
+
+
+@lru_cache(maxsize=256)
+def pattern_rules(settings: tuple[PatternSettings, ...]) -> tuple[PatternRule, ...]:
+    """
+    Return the rules that the configuration adds.
+    """
+    return tuple(
+        PatternRule(Label(rule.label), re.compile(rule.regex, re.IGNORECASE), rule.status) for rule in settings
+    )
+
+
+def _gave_up(fault: Fault) -> Answer:
+    said = fault.message or "the upstream gave no reason"
+    message = f"The conversation does not fit the model, even compacted as far as it goes. The upstream said: {said}"
+    return Answer.of_bytes(400, JSON_HEADERS, context_length_exceeded(message))

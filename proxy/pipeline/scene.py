@@ -1,0 +1,105 @@
+"""
+What is known about one request before anything is decided: its rows, sizes, window, budget and records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proxy.chat.json import dumps
+from proxy.chat.messages import Message
+from proxy.chat.request import ChatRequest
+from proxy.compaction.budget import Budget, Ratios
+from proxy.compaction.layout import Layout, emit, layout_of
+from proxy.compaction.repair import make_strict, repair_pairs
+from proxy.compaction.validate import validate
+from proxy.pipeline.conversations import Identity, Known
+from proxy.pipeline.settings import CompactionSettings
+from proxy.windows.reserve import threshold, usable
+from proxy.windows.resolve import Window
+
+SMALLEST_ROOM = 0.25
+"""Where the fixed part leaves the threshold less than this share of what is usable, the threshold moves up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """
+    One request, measured: *fixed* and *total* are our tokens of the system rows and tools, and of the whole request.
+
+    *scale* is the model's tokens for one of ours. *strict* says that the upstream insists on strict roles.
+    """
+
+    request: ChatRequest
+    system: Sequence[Message]
+    rows: Sequence[Message]
+    fixed: int
+    total: int
+    scale: float
+    window: Window
+    budget: Budget
+    identity: Identity
+    known: Known
+    strict: bool = False
+
+    @property
+    def resumed(self) -> Layout | None:
+        """
+        The layout in force, made on an earlier turn.
+        """
+        return layout_of(self.known.live) if self.known.live else None
+
+    @property
+    def rows_bytes(self) -> int:
+        """
+        The bytes that the rows take, as JSON.
+        """
+        return sum(len(dumps(row)) + 1 for row in self.rows)
+
+    def scaled(self, tokens: int) -> int:
+        """
+        Return our tokens as the model's.
+        """
+        return round(tokens * self.scale)
+
+    def emitted(self, layout: Layout | None) -> list[Message]:
+        """
+        Return all rows as they are sent in *layout*, checked against the client's own.
+
+        Raises ``IllegalPlanError`` where a rule would be broken that the client keeps.
+        """
+        rows = list(self.rows) if layout is None else repair_pairs(emit(layout, self.rows))
+        messages = [*self.system, *rows]
+        if self.strict:
+            messages = make_strict(messages)
+        validate(messages, self.request.messages, strict=self.strict)
+        return messages
+
+
+def make_budget(
+    settings: CompactionSettings, *, window: int, asked_output: int | None, fixed: int, scale: float
+) -> Budget:
+    """
+    Return the budget of a request in our tokens, for a *window* in the model's.
+    """
+    most = usable(window, asked_output)
+    start = threshold(
+        window,
+        most,
+        percent=settings.threshold_percent,
+        minimum=settings.minimum_threshold_tokens,
+        absolute=settings.threshold_tokens,
+    )
+    most, start = int(most / scale), int(start / scale)
+    if start - fixed < (most - fixed) * SMALLEST_ROOM:
+        # System and tools alone nearly fill the threshold: compacting at it would be of no use, turn after turn.
+        start = fixed + max(most - fixed, 0) // 2
+    ratios = Ratios(
+        target=settings.target_ratio,
+        tail=settings.summary_target_ratio,
+        protect_first=settings.protect_first_n,
+        protect_last=settings.protect_last_n,
+        minimum_gain=settings.minimum_gain,
+    )
+    return Budget(window=int(window / scale), usable=most, threshold=min(start, most), fixed=fixed, ratios=ratios)

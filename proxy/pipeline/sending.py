@@ -1,0 +1,58 @@
+"""
+Send a plan to the upstream of its route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.plan import Plan
+from proxy.pipeline.routes import Router
+from proxy.upstream.client import UpstreamClient
+from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.target import UpstreamTarget
+from proxy.upstream.wire import Answer, Headers
+
+
+class Sending:
+    """
+    Knows the upstream of every route, and sends.
+    """
+
+    def __init__(
+        self,
+        client: UpstreamClient,
+        router: Router,
+        upstreams: Mapping[str, UpstreamSettings],
+        *,
+        client_keys: tuple[str, ...],
+    ) -> None:
+        self._client = client
+        self._router = router
+        self._targets = {
+            route.name: UpstreamTarget(route.upstream, upstreams[route.upstream], route.strip or "", client_keys)
+            for route in router.routes
+        }
+        self._by_upstream = {
+            name: UpstreamTarget(name, settings, "", client_keys) for name, settings in upstreams.items()
+        }
+
+    async def send(self, exchange: Exchange, plan: Plan) -> Answer:
+        """
+        Return the upstream's answer to *plan* as soon as its headers are there.
+        """
+        target = self._targets[exchange.route.name]
+        return await self._client.send(target.outgoing(exchange.incoming, plan.body))
+
+    def of_request(self, method: str, target: str, headers: Headers) -> UpstreamTarget:  # noqa: ARG002 - a Choose
+        """
+        Return where a request that is no chat completion goes; its body is never read, so no model is known.
+        """
+        return self._targets[self._router.match(target, headers, "").name]
+
+    def of_summary(self, route: str, upstream: str | None) -> UpstreamTarget:
+        """
+        Return where summariser calls go: the route's own upstream, or the one that the settings name.
+        """
+        return self._targets[route] if upstream is None else self._by_upstream[upstream]

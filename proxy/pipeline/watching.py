@@ -1,0 +1,84 @@
+"""
+Read along while an answer is relayed: usage and finish reason, without changing a byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
+from proxy.chat.json import loads
+from proxy.chat.sse import DONE, SseEvent, SseSplitter
+
+MOST_BODY = 8 * 1024 * 1024
+"""Bytes of a non-streaming answer that are kept to be read."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """
+    What an answer said of itself; *complete* is set once it ended as it should.
+    """
+
+    usage: Usage | None = None
+    finish_reason: str | None = None
+    complete: bool = False
+
+
+@dataclass(slots=True)
+class StreamWatcher:
+    """
+    Watches server-sent events; takes out the one usage frame that we asked for, when told so.
+    """
+
+    strip_usage: bool = False
+    seen: Seen = field(default_factory=Seen)
+    _splitter: SseSplitter = field(default_factory=SseSplitter)
+
+    def feed(self, chunk: bytes) -> bytes:
+        """
+        Return what of *chunk* is relayed: all of it, but for the usage frame we asked for.
+        """
+        events = self._splitter.feed(chunk)
+        if not self.strip_usage:
+            for event in events:
+                self._look(event)
+            return chunk
+        # Whole events only: a frame that may have to be taken out cannot be relayed in part.
+        return b"".join(event.raw for event in events if not self._look(event))
+
+    def rest(self) -> bytes:
+        """
+        Return what was held back of an event that never ended.
+        """
+        return self._splitter.rest if self.strip_usage else b""
+
+    def _look(self, event: SseEvent) -> bool:
+        """
+        Note what the event says; return whether it is a frame that only carries usage.
+        """
+        if event.data is None:
+            return False
+        if event.data.strip() == DONE:
+            self.seen.complete = True
+            return False
+        if b'"usage"' not in event.data and b'"finish_reason"' not in event.data:
+            return False
+        try:
+            data = loads(event.data)
+        except ValueError:
+            return False
+        self.seen.usage = usage_of(data) or self.seen.usage
+        self.seen.finish_reason = finish_reason_of(data) or self.seen.finish_reason
+        return self.strip_usage and is_usage_frame(data)
+
+
+def read_body(body: bytes) -> Seen:
+    """
+    Return what a complete JSON answer says of itself.
+    """
+    try:
+        data = loads(body)
+    except ValueError:
+        return Seen()
+    return Seen(usage_of(data), finish_reason_of(data), complete=True)

@@ -1,0 +1,82 @@
+"""
+The summariser of one exchange: a model with a fallback behind it, or the extractive one alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proxy.pipeline.asking import ModelAsker
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.scene import Scene
+from proxy.summaries.base import Summarizer
+from proxy.summaries.fallback import Cooldowns, FallbackSummarizer
+from proxy.summaries.guards import SummaryAnswer
+from proxy.summaries.llm import LlmOptions, LlmSummarizer
+from proxy.summaries.prompt import SummaryPrompt
+from proxy.summaries.work import SummaryWork, TextCounter
+from proxy.windows.resolve import find_window
+
+ANSWER_SHARE = 0.25
+"""Share of the summary model's window that is kept for its answer."""
+ANSWER_TOKENS = 4_096
+
+
+class Writers:
+    """
+    Makes the summariser of an exchange; rests after failures belong to a route and a credential.
+    """
+
+    def __init__(
+        self,
+        asker: ModelAsker,
+        counter: TextCounter,
+        fallback: Summarizer,
+        *,
+        work: SummaryWork,
+        clock: Callable[[], float],
+    ) -> None:
+        self._asker = asker
+        self._counter = counter
+        self._fallback = fallback
+        self._work = work
+        self._cooldowns: dict[float, Cooldowns] = {}
+        self._clock = clock
+
+    def writer(self, exchange: Exchange, scene: Scene) -> Summarizer:
+        """
+        Return who writes the summaries of this exchange.
+        """
+        settings = exchange.compaction.summarizer
+        if settings.kind == "extractive":
+            return self._fallback
+        own = scene.request.model
+
+        async def ask(prompt: SummaryPrompt) -> SummaryAnswer:
+            return await self._asker.ask(exchange, prompt, model=own)
+
+        options = LlmOptions(
+            input_tokens=_input_tokens(scene, settings.model),
+            model=settings.model,
+            own_model=own if settings.upstream is None else None,
+            max_calls=settings.max_calls,
+            instructions=settings.instructions,
+        )
+        model = LlmSummarizer(ask, self._counter, options, work=self._work)
+        cooldowns = self._cooldowns.setdefault(settings.cooldown, Cooldowns(self._clock, seconds=settings.cooldown))
+        rest = cooldowns.of(
+            exchange.route.name,
+            settings.upstream or exchange.route.upstream,
+            settings.model or own,
+            exchange.party.tenant,
+        )
+        return FallbackSummarizer(model, self._fallback, rest)
+
+
+def _input_tokens(scene: Scene, model: str | None) -> int:
+    """
+    Return what one summariser prompt may hold, in our tokens.
+    """
+    window = scene.window.tokens if model in {None, scene.request.model} else find_window(model or "").tokens
+    room = window - min(ANSWER_TOKENS, int(window * ANSWER_SHARE))
+    return max(int(room / scene.scale), 1)

@@ -1,0 +1,58 @@
+"""
+Open the store that the settings name.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from proxy.errors import SettingsError
+from proxy.records.fallback import GuardedStore, Opener, Patience
+from proxy.records.memory import MemoryStore
+from proxy.records.settings import StoreSettings
+from proxy.records.sqlite import SqliteStore
+from proxy.records.store import Caps, Clock, RecordStore, StoreState
+
+# What memory may take while the real store is away.
+FALLBACK_BYTES = 64 << 20
+_SQLITE = "sqlite:///"
+
+
+async def open_store(settings: StoreSettings, *, clock: Clock, patience: Patience | None = None) -> RecordStore:
+    """
+    Return a store that works, if need be in memory alone. Raises ``SettingsError`` where the settings cannot be met.
+    """
+    if settings.encryption_key is not None:
+        raise SettingsError(("store.encryption_key: encryption at rest is not available; remove the key",))
+    caps = Caps(settings.ttl, settings.max_bytes)
+    if settings.url.startswith("memory://"):
+        return MemoryStore(clock=clock, caps=caps)
+    opener, about = _opener(settings.url, clock=clock, caps=caps)
+    behind = MemoryStore(clock=clock, caps=Caps(settings.ttl, min(settings.max_bytes, FALLBACK_BYTES)))
+    store = GuardedStore(opener, behind, clock=clock, about=about, patience=patience)
+    await store.start()
+    return store
+
+
+def sqlite_path(url: str) -> Path:
+    """
+    Return the file that a ``sqlite:///`` URL names; a fourth slash begins an absolute path.
+    """
+    name = url.removeprefix(_SQLITE)
+    if not url.startswith(_SQLITE) or not name:
+        raise SettingsError((f"store.url: {url} names no file; write sqlite:///~/file or sqlite:////absolute/file",))
+    return Path(name).expanduser()
+
+
+def _opener(url: str, *, clock: Clock, caps: Caps) -> tuple[Opener, StoreState]:
+    if url.startswith("sqlite:"):
+        path = sqlite_path(url)
+        return partial(SqliteStore.open, path, clock=clock, caps=caps), StoreState("sqlite", str(path))
+    try:
+        # An extra: those who do not use Redis need not have its client.
+        module = import_module("proxy.records.redis")
+    except ImportError as exc:
+        raise SettingsError(("store.url: Redis needs the extra: pip install 'concertina-proxy[redis]'",)) from exc
+    return partial(module.RedisStore.open, url, clock=clock, caps=caps), StoreState("redis", module.place_of(url))

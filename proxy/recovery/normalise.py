@@ -1,0 +1,200 @@
+"""
+Take an error body apart: texts, codes and structured numbers, from whatever nesting it arrived in.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proxy.chat.json import loads
+
+MAX_BYTES = 65_536
+MAX_DEPTH = 6
+MAX_ITEMS = 50
+MAX_TEXT = 4_000
+
+CODE_KEYS = frozenset({
+    "code", "type", "status", "error_type", "errortype", "reason", "error_code", "errorcode", "kind", "err_code",
+    "finish_reason", "stop_reason", "__type",
+})  # fmt: skip
+TEXT_KEY = re.compile(
+    r"message|msg|error|detail|reason|descri|fault|raw|cause|title|metadata|response|exception|^data$|^param$|^err$|^text$|^body$|^result$|^output$|^status$|^code$|^type$|^kind$|hint|explanation|violations"
+)
+NUMBER_KEYS: Mapping[str, str] = {
+    "n_ctx": "limit",
+    "max_model_len": "limit",
+    "max_context_length": "limit",
+    "context_length": "limit",
+    "context_window": "limit",
+    "max_input_tokens": "limit",
+    "max_prompt_tokens": "limit",
+    "n_prompt_tokens": "prompt",
+    "prompt_tokens": "prompt",
+    "input_tokens": "prompt",
+    "num_prompt_tokens": "prompt",
+    "requested_tokens": "total",
+}
+
+_TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml|h1|center)\b", re.IGNORECASE)
+_DATA_LINE = re.compile(r"^data:\s?(.*)$", re.MULTILINE)
+_BYTES_REPR = re.compile(r"""\bb(?P<q>['"])(?P<body>.*?)(?<!\\)(?P=q)""", re.DOTALL)
+_EMBEDDED = re.compile(r"""[{\[]\s*(?:\{\s*)?["']""")
+_PAIR = re.compile(r"""["'](?P<key>\w+)["']\s*:\s*(?:["'](?P<word>[\w .\-/]{1,80})["']|(?P<number>-?\d+)\b)""")
+_UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_SPACE = re.compile(r"[ \t\r\f\v]+")
+_DECODER = json.JSONDecoder(strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """
+    A body taken apart: the *text* to match rules against (folded), its *codes* (lower case), its structured *numbers*.
+    """
+
+    text: str
+    codes: frozenset[str]
+    numbers: Mapping[str, int]
+    message: str
+
+
+@dataclass(slots=True)
+class _Found:
+    texts: list[str] = field(default_factory=list)
+    codes: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+
+def normalise(body: bytes) -> Refusal:
+    """
+    Gather everything that *body* says, at any nesting; never raises.
+    """
+    raw = body[:MAX_BYTES].decode("utf-8", "replace").strip()
+    found = _Found()
+    _walk(_parsed(raw), found, 0)
+    texts = list(dict.fromkeys(text for text in found.texts if text))
+    return Refusal(
+        text=fold("\n".join(texts)),
+        codes=frozenset(found.codes),
+        numbers=dict(found.numbers),
+        message=max(texts[:3], key=len, default="")[:2_000],
+    )
+
+
+def fold(text: str) -> str:
+    """
+    Return *text* in the one form that the rules are written for: NFKC, lower case, plain quotes, single spaces.
+    """
+    plain = unicodedata.normalize("NFKC", text).lower()
+    plain = plain.replace("`", "").replace("’", "'").replace("\xa0", " ")
+    return _SPACE.sub(" ", plain)
+
+
+def _parsed(raw: str) -> Any:
+    try:
+        return loads(raw.encode("utf-8", "replace"))
+    except ValueError:
+        return raw
+
+
+def _walk(value: Any, found: _Found, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, str):
+        _walk_text(value, found, depth)
+    elif isinstance(value, list):
+        for item in value[:MAX_ITEMS]:
+            _walk(item, found, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in list(value.items())[:MAX_ITEMS]:
+            _walk_member(str(key).lower(), item, found, depth)
+
+
+def _walk_member(key: str, item: Any, found: _Found, depth: int) -> None:
+    _note(key, item, found)
+    is_word = isinstance(item, str) and " " not in item.strip() and key in CODE_KEYS
+    if isinstance(item, dict | list) or (isinstance(item, str) and not is_word and TEXT_KEY.search(key)):
+        _walk(item, found, depth + 1)
+
+
+def _note(key: str, item: Any, found: _Found) -> None:
+    """
+    Keep a code or a structured number.
+    """
+    if isinstance(item, bool) or item is None:
+        return
+    if key in CODE_KEYS and isinstance(item, str | int):
+        found.codes.add(str(item).strip().lower())
+    if key in NUMBER_KEYS and isinstance(item, int | float) and item > 0:
+        found.numbers.setdefault(NUMBER_KEYS[key], int(item))
+
+
+def _walk_text(text: str, found: _Found, depth: int) -> None:
+    """
+    Keep a message, or what stands inside it: JSON in a string, a Python repr of bytes, SSE lines, HTML.
+    """
+    text = _plain(text.strip())
+    inner = list(_inner_values(text)) if depth < MAX_DEPTH else []
+    for value, start, end in inner[:1]:
+        before = len(found.texts)
+        _walk(value, found, depth + 1)
+        said_more = len(found.texts) > before
+        if said_more:
+            text = (text[:start] + " " + text[end:]).strip(" -:'\"b\n")
+    _scrape(text, found)
+    found.texts.append(_unescape(text)[:MAX_TEXT])
+
+
+def _plain(text: str) -> str:
+    if _HTML.match(text):
+        return html.unescape(_TAG.sub(" ", text)).strip()
+    return text
+
+
+def _inner_values(text: str) -> Iterator[tuple[Any, int, int]]:
+    """
+    Yield the JSON values that stand inside *text*, with where each begins and ends.
+    """
+    if data := _DATA_LINE.search(text):
+        yield _parsed(data[1]), data.start(), data.end()
+        return
+    if wrapped := _BYTES_REPR.search(text):
+        yield _parsed(_unescape(wrapped["body"])), wrapped.start(), wrapped.end()
+        return
+    if found := _EMBEDDED.search(text):
+        try:
+            value, end = _DECODER.raw_decode(text, found.start())
+        except ValueError:
+            return
+        except RecursionError:
+            return
+        yield value, found.start(), end
+
+
+def _scrape(text: str, found: _Found) -> None:
+    """
+    Read ``"code": …`` pairs out of text that is no JSON: cut off, escaped, or a Python repr.
+    """
+    if ":" not in text or not ('"' in text or "'" in text):
+        return
+    for pair in _PAIR.finditer(_unescape(text)[:MAX_TEXT]):
+        value = int(pair["number"]) if pair["number"] else pair["word"]
+        _note(pair["key"].lower(), value, found)
+
+
+def _unescape(text: str) -> str:
+    """
+    Undo the escapes that nesting in strings leaves behind.
+    """
+    for _ in range(3):
+        if "\\" not in text:
+            break
+        text = _UNICODE.sub(lambda m: chr(int(m[1], 16)), text)
+        text = text.replace("\\\\", "\\").replace('\\"', '"').replace("\\'", "'").replace("\\n", "\n")
+    return text

@@ -1,0 +1,125 @@
+"""
+The edge: one request from its head to the last byte of its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from aiohttp import web
+
+from proxy.chat.json import dumps
+from proxy.errors import ProxyError
+from proxy.server.connection import Connection, ConnectionFactory
+from proxy.server.contract import Handler, Readiness
+from proxy.server.failures import JSON, answer_for, refusal
+from proxy.server.keepalive import KeepAlive, asks_stream
+from proxy.server.receive import check_head, check_target, headers_of, incoming, read_body, upload_of
+from proxy.server.relay import relay
+from proxy.server.reply import Reply
+from proxy.server.settings import LimitsSettings
+from proxy.upstream.credentials import admits
+from proxy.upstream.wire import Answer, Headers, Incoming
+
+CHAT_PATH = "/chat/completions"
+KEEPALIVE_AFTER = 40.0
+ALIVE = frozenset({"/healthz", "/livez", "/health", "/health/liveness", "/health/liveliness"})
+READY = frozenset({"/readyz", "/health/readiness"})
+KeepAliveAfter = Callable[[Incoming], float | None]
+_RETRY_SOON = ("retry-after", "1")
+
+
+class Edge:
+    """
+    Receives requests, has the handler answer them, and relays the answers.
+
+    *keepalive_after* says how long a streaming client may be left without a byte; *ready* whether requests are welcome.
+    """
+
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        limits: LimitsSettings,
+        keepalive_after: KeepAliveAfter = lambda _: KEEPALIVE_AFTER,
+        ready: Callable[[], Readiness] = Readiness,
+        client_keys: Sequence[str] = (),
+    ) -> None:
+        self._handler = handler
+        self._limits = limits
+        self._keepalive_after = keepalive_after
+        self._ready = ready
+        self._client_keys = tuple(client_keys)
+        self.inflight = 0
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self.draining = False
+
+    def connections(self) -> ConnectionFactory:
+        """
+        Return what makes the protocol of each connection; needs the running loop.
+        """
+        return ConnectionFactory(
+            self.serve, header_timeout=self._limits.header_timeout, head_limit=self._limits.headers
+        )
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """
+        Serve one request; cancelled when its client leaves.
+        """
+        connection = cast("Connection", request.protocol)
+        connection.begin()
+        self.inflight += 1
+        self.idle.clear()
+        try:
+            return await self._serve(request)
+        finally:
+            self.inflight -= 1
+            if not self.inflight:
+                self.idle.set()
+            connection.finish()
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        reply = Reply(request, keep_alive=not self.draining)
+        try:
+            answer = await self._answer(request, reply)
+        except ProxyError as exc:
+            answer = answer_for(exc)
+        return await relay(answer, reply)
+
+    async def _answer(self, request: web.BaseRequest, reply: Reply) -> Answer:
+        check_target(request)
+        path = request.raw_path.partition("?")[0]
+        if path in ALIVE or path in READY:
+            return self._health(path)
+        check_head(request, limit=self._limits.headers)
+        headers = headers_of(request)
+        refused = self._refuse(headers)
+        if refused is not None:
+            return refused
+        if request.method == "POST" and path.endswith(CHAT_PATH):
+            return await self._chat(request, headers, reply)
+        return await self._handler.forward(incoming(request, headers), await upload_of(request, headers))
+
+    async def _chat(self, request: web.BaseRequest, headers: Headers, reply: Reply) -> Answer:
+        body = await read_body(request, headers, limit=self._limits.max_body)
+        asked = incoming(request, headers, body)
+        with KeepAlive(reply, after=self._keepalive_after(asked) if asks_stream(body) else None):
+            return await self._handler.chat(asked)
+
+    def _refuse(self, headers: Headers) -> Answer | None:
+        if self.inflight > self._limits.inflight:
+            return refusal(503, "Too many requests are in flight.", "overloaded", headers=(_RETRY_SOON,))
+        if not admits(headers, self._client_keys):
+            return refusal(401, "A client key of this proxy is needed.", "invalid_api_key", kind="authentication_error")
+        return None
+
+    def _health(self, path: str) -> Answer:
+        if path in ALIVE:
+            return Answer.of_bytes(200, JSON, b'{"status":"ok"}')
+        state = self._ready()
+        ready = state.ready and not self.draining
+        status = "draining" if self.draining else "ok" if ready else "starting"
+        return Answer.of_bytes(200 if ready else 503, JSON, dumps({"status": status, "notes": list(state.notes)}))

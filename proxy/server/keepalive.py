@@ -1,0 +1,59 @@
+"""
+Comments that keep a line alive while a streaming answer is being prepared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from proxy.chat.sse import comment
+from proxy.server.reply import Reply
+from proxy.upstream.wire import Headers
+
+STREAM_HEADERS: Headers = (
+    ("content-type", "text/event-stream; charset=utf-8"),
+    ("cache-control", "no-cache"),
+    ("x-accel-buffering", "no"),
+)
+_COMMENT = comment("concertina")
+_ASKS_STREAM = re.compile(rb'"stream"\s*:\s*true')
+
+
+def asks_stream(body: bytes) -> bool:
+    """
+    Tell whether a request asks for a stream, without parsing it.
+    """
+    # Most clients put the flag at either end, so the messages between need not be searched.
+    found = _ASKS_STREAM.search(body, 0, 512) or _ASKS_STREAM.search(body, max(0, len(body) - 512))
+    return (found or _ASKS_STREAM.search(body)) is not None
+
+
+class KeepAlive:
+    """
+    Starts an event stream when the answer takes longer than *after* seconds, then writes a comment every half of that.
+
+    A timer, not a task: the one that waits for the answer stays the one that is cancelled when the client leaves.
+    """
+
+    def __init__(self, reply: Reply, *, after: float | None) -> None:
+        self._reply = reply
+        self._after = after
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> None:
+        if self._after:
+            self._timer = asyncio.get_running_loop().call_later(self._after, self._beat, self._after / 2)
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _beat(self, pause: float) -> None:
+        if not self._reply.started:
+            self._reply.head(200, "OK", STREAM_HEADERS)
+        try:
+            self._reply.write(_COMMENT)
+        except ConnectionResetError:
+            return
+        self._timer = asyncio.get_running_loop().call_later(pause, self._beat, pause)

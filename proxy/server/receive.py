@@ -1,0 +1,93 @@
+"""
+A client's request as the rooms behind the edge see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+from aiohttp.http import HttpVersion11
+
+from proxy.errors import BadRequestError
+from proxy.upstream.wire import Headers, Incoming, header
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+def headers_of(request: web.BaseRequest) -> Headers:
+    """
+    Return the headers as they came.
+    """
+    return tuple(
+        (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape"))
+        for name, value in request.raw_headers
+    )
+
+
+def check_target(request: web.BaseRequest) -> None:
+    """
+    Refuse what would make an open proxy of us: CONNECT and absolute-form targets.
+    """
+    if request.method == "CONNECT":
+        raise BadRequestError(405, "CONNECT is not supported: this is no forward proxy.", "method_not_allowed")
+    if not request.raw_path.startswith("/"):
+        raise BadRequestError(400, "The request target has to be a path.", "invalid_target")
+
+
+def check_head(request: web.BaseRequest, *, limit: int) -> None:
+    """
+    Refuse a head that is too large as a whole; single lines were measured by the parser.
+    """
+    if len(request.raw_path) + sum(len(name) + len(value) + 4 for name, value in request.raw_headers) > limit:
+        raise BadRequestError(431, f"The headers are larger than {limit} bytes.", "headers_too_large")
+
+
+def incoming(request: web.BaseRequest, headers: Headers, body: bytes = b"") -> Incoming:
+    """
+    Return the request as a value.
+    """
+    peer = request.protocol.peername
+    client = str(peer[0]) if isinstance(peer, tuple) else ""
+    return Incoming(request.method, request.raw_path, headers, body, client)
+
+
+async def read_body(request: web.BaseRequest, headers: Headers, *, limit: int) -> bytes:
+    """
+    Return the whole body; one larger than *limit* is refused before it is read where its length is stated.
+    """
+    stated = header(headers, "content-length")
+    if stated is not None and int(stated) > limit:
+        raise _too_large(limit)
+    await _welcome(request, headers)
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := await request.content.readany():
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def upload_of(request: web.BaseRequest, headers: Headers) -> AsyncIterator[bytes] | None:
+    """
+    Return the body as it arrives, or ``None`` where the request has none.
+    """
+    if not request.can_read_body:
+        return None
+    await _welcome(request, headers)
+    return request.content.iter_any()
+
+
+async def _welcome(request: web.BaseRequest, headers: Headers) -> None:
+    """
+    Answer ``Expect: 100-continue``; it is between the client and us.
+    """
+    if request.version >= HttpVersion11 and (header(headers, "expect") or "").lower() == "100-continue":
+        await request.writer.write(_CONTINUE)
+        request.writer.output_size = 0
+
+
+def _too_large(limit: int) -> BadRequestError:
+    return BadRequestError(413, f"The request body is larger than {limit} bytes.", "request_too_large")

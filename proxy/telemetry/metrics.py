@@ -1,0 +1,71 @@
+"""
+Every metric, by name; labels are few and of low cardinality, and never carry text of a message.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
+RATIOS = (0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.5, 2.0)
+
+
+class Metrics:
+    """
+    The metrics of one process, on a registry of their own.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        self.requests = Counter(
+            "concertina_requests_total",
+            "Exchanges, by route and by what was done.",
+            ("route", "action"),
+            registry=self.registry,
+        )
+        self.compactions = Counter(
+            "concertina_compactions_total",
+            "Compactions, by route, stage (prune, summary, taken-up, prepared) and outcome.",
+            ("route", "stage", "outcome"),
+            registry=self.registry,
+        )
+        self.tokens_removed = Counter(
+            "concertina_tokens_removed_total", "Tokens of ours that were not sent.", ("route",), registry=self.registry
+        )
+        self.summary_seconds = Histogram(
+            "concertina_summary_seconds", "Time a summary took.", buckets=SECONDS, registry=self.registry
+        )
+        self.summary_failures = Counter(
+            "concertina_summary_failures_total", "Summaries that failed.", ("reason",), registry=self.registry
+        )
+        self.overflow = Counter(
+            "concertina_overflow_total", "Refusals of upstreams, by kind.", ("kind",), registry=self.registry
+        )
+        self.recovered = Counter(
+            "concertina_recovered_total",
+            "Requests answered after a refusal, by the rung that did it.",
+            ("rung",),
+            registry=self.registry,
+        )
+        self.lookups = Counter(
+            "concertina_record_lookups_total",
+            "Look-ups of records (hit, pending, miss).",
+            ("result",),
+            registry=self.registry,
+        )
+        self.estimate_ratio = Histogram(
+            "concertina_estimate_ratio",
+            "Real prompt tokens over our estimate of them.",
+            buckets=RATIOS,
+            registry=self.registry,
+        )
+        self.overhead_seconds = Histogram(
+            "concertina_overhead_seconds",
+            "Time spent before the first upstream call.",
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self.upstream_seconds = Histogram(
+            "concertina_upstream_seconds", "Time until the upstream's headers.", buckets=SECONDS, registry=self.registry
+        )
+        self.inflight = Gauge("concertina_inflight", "Exchanges in flight.", registry=self.registry)

@@ -1,0 +1,127 @@
+"""
+The client side of the proxy: sends a request as it is, and hands the answer on as it comes.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from proxy.errors import UpstreamBrokenError
+from proxy.upstream.body import RequestBody, ResponseBody
+from proxy.upstream.faults import CONNECTING, FAULTS, translate
+from proxy.upstream.headers import response_headers
+from proxy.upstream.proxies import proxy_for
+from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.wire import Answer, Headers, Outgoing
+
+# aiohttp would add these of its own where the client sent none.
+_NEVER_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+_LONGEST_HEADER = 256 * 1024
+_MOST_HEADERS = 512
+
+
+class UpstreamClient:
+    """
+    Connections to all upstreams; made and closed inside the running loop.
+
+    Nothing is decoded, followed, remembered or timed: no decompression, no redirects, no cookies, no read timeout.
+    """
+
+    def __init__(self, upstreams: Mapping[str, UpstreamSettings], *, environ: Mapping[str, str] | None = None) -> None:
+        self._upstreams = dict(upstreams)
+        self._environ = dict(environ or {})
+        self._sessions: dict[str, aiohttp.ClientSession] = {}
+
+    async def send(self, outgoing: Outgoing) -> Answer:
+        """
+        Return the upstream's answer as soon as its headers are there; cancelling or closing it ends the connection.
+
+        Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
+        """
+        response = await self._send(outgoing)
+        body = ResponseBody(outgoing.upstream, response)
+        headers = response_headers(_decoded(response.raw_headers))
+        return Answer(response.status, response.reason or "", headers, body, close=body.close)
+
+    async def close(self) -> None:
+        """
+        Close all connections.
+        """
+        sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            await session.close()
+
+    async def _send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
+        data: Any = outgoing.body or None
+        body = RequestBody(data) if isinstance(data, bytes) else None
+        try:
+            return await self._request(outgoing, data if body is None else body)
+        except CONNECTING as exc:
+            raise translate(outgoing.upstream, exc) from exc
+        except FAULTS as exc:
+            # A kept-alive connection that the upstream had just closed: not a byte of this request left.
+            if body is None or body.started:
+                raise translate(outgoing.upstream, exc) from exc
+        try:
+            return await self._request(outgoing, RequestBody(body.value))
+        except FAULTS as exc:
+            raise translate(outgoing.upstream, exc) from exc
+
+    async def _request(self, outgoing: Outgoing, data: Any) -> aiohttp.ClientResponse:
+        try:
+            return await self._session(outgoing.upstream).request(
+                outgoing.method,
+                URL(outgoing.url, encoded=True),
+                headers=_spelled_alike(outgoing.headers),
+                data=data,
+                allow_redirects=False,
+            )
+        except ValueError as exc:
+            # Header values that cannot be written; nothing was sent.
+            raise UpstreamBrokenError(outgoing.upstream, "the request cannot be sent as it is") from exc
+
+    def _session(self, name: str) -> aiohttp.ClientSession:
+        session = self._sessions.get(name)
+        if session is None:
+            session = self._sessions[name] = self._new_session(self._upstreams[name])
+        return session
+
+    def _new_session(self, settings: UpstreamSettings) -> aiohttp.ClientSession:
+        trust = _trust(settings) if settings.base_url.lower().startswith("https") else True
+        connector = aiohttp.TCPConnector(limit=0, ssl=trust, ttl_dns_cache=60)
+        return aiohttp.ClientSession(
+            connector=connector,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=_NEVER_ADDED,
+            timeout=aiohttp.ClientTimeout(total=None, connect=settings.connect_timeout),
+            proxy=proxy_for(settings.base_url, self._environ),
+            max_line_size=_LONGEST_HEADER,
+            max_field_size=_LONGEST_HEADER,
+            max_headers=_MOST_HEADERS,
+        )
+
+
+def _spelled_alike(headers: Headers) -> CIMultiDict[str]:
+    # aiohttp takes "X-A" and "x-a" for one header, of which the last wins; spelled alike, both are sent.
+    spelling: dict[str, str] = {}
+    return CIMultiDict([(spelling.setdefault(name.lower(), name), value) for name, value in headers])
+
+
+def _trust(settings: UpstreamSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if settings.ca_file is not None:
+        context.load_verify_locations(cafile=settings.ca_file)
+    return context
+
+
+def _decoded(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:
+    return tuple(
+        (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")) for name, value in raw
+    )

@@ -1,0 +1,65 @@
+"""
+Which forward proxy leads to an upstream, by the usual environment variables.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+
+def proxy_for(url: str, environ: Mapping[str, str]) -> str | None:
+    """
+    Return the forward proxy for *url*: ``HTTPS_PROXY``, ``HTTP_PROXY`` or ``ALL_PROXY``, unless ``NO_PROXY`` covers it.
+
+    Loopback is never proxied. An entry of ``NO_PROXY`` is ``*``, a domain, an address, a network (CIDR), or one with a port.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    proxy = _variable(environ, f"{parts.scheme}_proxy") or _variable(environ, "all_proxy")
+    if not proxy or _is_loopback(host):
+        return None
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    entries = _variable(environ, "no_proxy").replace(",", " ").split()
+    if any(_covers(entry.lower(), host, port) for entry in entries):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _variable(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(name) or environ.get(name.upper()) or ""
+
+
+def _is_loopback(host: str) -> bool:
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _covers(entry: str, host: str, port: int) -> bool:
+    if entry == "*":
+        return True
+    address = _address(host)
+    if address is not None and (network := _network(entry)) is not None:
+        return address in network
+    name, _, digits = entry.rpartition(":")
+    if name and digits.isdigit():
+        if int(digits) != port:
+            return False
+        entry = name.strip("[]")
+    domain = entry.removeprefix("*").lstrip(".")
+    return bool(domain) and (host == domain or host.endswith("." + domain))
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None

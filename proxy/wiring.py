@@ -1,0 +1,272 @@
+"""
+Build everything once, explicitly, from settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httpx
+import structlog
+
+from proxy.config.environment import environment
+from proxy.config.settings import AppSettings
+from proxy.engines.compressor import Compressor
+from proxy.engines.window import Window as WindowEngine
+from proxy.errors import StoreError
+from proxy.pipeline.asking import ModelAsker
+from proxy.pipeline.chat_completions import ChatCompletions, Steps
+from proxy.pipeline.compacting import Compacting
+from proxy.pipeline.conversations import Conversations
+from proxy.pipeline.desk import SummaryDesk
+from proxy.pipeline.identify import Identifier
+from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.learning import Learning
+from proxy.pipeline.planner import Planner
+from proxy.pipeline.prepare import Preparation
+from proxy.pipeline.recovering import Recovering
+from proxy.pipeline.routes import Router
+from proxy.pipeline.sending import Sending
+from proxy.pipeline.settling import Settling
+from proxy.pipeline.summarizing import Summarizing
+from proxy.pipeline.tasks import TaskKeeper
+from proxy.pipeline.work import OffLoopWork
+from proxy.pipeline.writers import Writers
+from proxy.records.open import open_store
+from proxy.records.secret import load_secret
+from proxy.records.store import RecordStore
+from proxy.server.app import Edge
+from proxy.server.contract import Readiness
+from proxy.server.run import Listening, run, until_signal
+from proxy.summaries.extractive import ExtractiveSummarizer
+from proxy.telemetry.address import split_address
+from proxy.telemetry.logs import set_up_log
+from proxy.telemetry.metrics import Metrics
+from proxy.tokens.cache import CountCache
+from proxy.tokens.counter import TokenCounter
+from proxy.tokens.vocabulary import Vocabulary
+from proxy.upstream.client import UpstreamClient
+from proxy.upstream.passthrough import PassthroughHandler
+from proxy.upstream.wire import Answer, Incoming
+
+log = structlog.get_logger()
+COUNT_CACHE_BYTES = 32 * 1024 * 1024
+SWEEP_SECONDS = 600.0
+"""How often a store forgets what is too old or too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """
+    What every room shares, and what has to be let go of at the end.
+    """
+
+    clock: Callable[[], float]
+    store: RecordStore
+    secret: bytes
+    vocabulary: Vocabulary
+    counter: TokenCounter
+    router: Router
+    client: UpstreamClient
+    asker: httpx.AsyncClient
+    work: OffLoopWork
+    tasks: TaskKeeper
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """
+    A built proxy: the *edge* to listen with, and the *core* behind it.
+    """
+
+    settings: AppSettings
+    edge: Edge
+    core: Core
+
+    async def start(self, host: str, port: int, *, reuse_port: bool = False) -> tuple[Listening, str, int]:
+        """
+        Listen; the token tables load behind it, and readiness waits for them.
+        """
+        self.core.tasks.start(_load(self.core.vocabulary), name="vocabulary")
+        self.core.tasks.start(_sweep(self.core.store, self.core.clock), name="sweep")
+        listening = Listening(self.edge)
+        bound_host, bound_port = await listening.start(host, port, reuse_port=reuse_port)
+        return listening, bound_host, bound_port
+
+    async def close(self) -> None:
+        """
+        Let go of connections, files and processes.
+        """
+        await self.core.tasks.drain(0.5)
+        await self.core.asker.aclose()
+        await self.core.client.close()
+        await self.core.store.close()
+        self.core.work.close()
+
+
+async def build(
+    settings: AppSettings, *, environ: Mapping[str, str] | None = None, vocabulary: Vocabulary | None = None
+) -> Proxy:
+    """
+    Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
+    """
+    core = await _core(settings, environ or {}, vocabulary or Vocabulary())
+    sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
+    chat = _chat(settings, core, sending)
+    edge = Edge(
+        Handlers(chat, PassthroughHandler(core.client, sending.of_request)),
+        limits=settings.limits,
+        keepalive_after=lambda asked: core.router.match(asked.target, asked.headers, "").compaction.keepalive_after,
+        ready=lambda: _readiness(core.store, core.vocabulary),
+        client_keys=settings.client_keys,
+    )
+    return Proxy(settings, edge, core)
+
+
+async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
+    clock = time.time  # noqa: TID251 - the one place that hands out the clock
+    store = await open_store(settings.store, clock=clock)
+    counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
+    return Core(
+        clock=clock,
+        store=store,
+        secret=await load_secret(store, settings.store),
+        vocabulary=vocabulary,
+        counter=counter,
+        router=Router(
+            settings.routes,
+            first_upstream=next(iter(settings.upstreams)),
+            compaction=settings.compaction,
+            recovery=settings.recovery,
+        ),
+        client=UpstreamClient(settings.upstreams, environ=environ),
+        asker=httpx.AsyncClient(follow_redirects=False),
+        work=OffLoopWork(counter),
+        tasks=TaskKeeper(),
+        metrics=Metrics(),
+    )
+
+
+def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletions:
+    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+    conversations = Conversations(core.store)
+    knowledge = Knowledge(
+        settings.upstreams,
+        settings.models,
+        discover=_no_discovery,
+        store=core.store,
+        tasks=core.tasks,
+        clock=core.clock,
+    )
+    compacting = Compacting(
+        core.counter,
+        {engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
+        conversations=conversations,
+        summarizing=_summarizing(settings, core, sending),
+        tasks=core.tasks,
+        clock=core.clock,
+    )
+    planner = Planner(
+        core.counter, conversations=conversations, identifier=identifier, knowledge=knowledge, compacting=compacting
+    )
+    learning = Learning(knowledge, settings.upstreams.__getitem__, metrics=core.metrics)
+    return ChatCompletions(
+        core.router,
+        identifier,
+        Steps(
+            planner,
+            Recovering(planner, sending.send, learning, metrics=core.metrics),
+            Settling(learning, Preparation(compacting, core.tasks), metrics=core.metrics, clock=core.clock),
+            core.metrics,
+        ),
+        clock=core.clock,
+        disclose=settings.disclose,
+    )
+
+
+def _summarizing(settings: AppSettings, core: Core, sending: Sending) -> Summarizing:
+    fallback = ExtractiveSummarizer(core.counter, work=core.work)
+    writers = Writers(
+        ModelAsker(core.asker, sending.of_summary), core.counter, fallback, work=core.work, clock=core.clock
+    )
+    desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
+    return Summarizing(desk, writers.writer, fallback, metrics=core.metrics)
+
+
+class Handlers:
+    """
+    What the edge asks: chat completions go through the pipeline, all else is forwarded as it comes.
+    """
+
+    def __init__(self, chat: ChatCompletions, passthrough: PassthroughHandler) -> None:
+        self._chat = chat
+        self._passthrough = passthrough
+
+    async def chat(self, incoming: Incoming) -> Answer:
+        """
+        Answer a chat completion.
+        """
+        return await self._chat.chat(incoming)
+
+    async def forward(self, incoming: Incoming, upload: AsyncIterable[bytes] | None) -> Answer:
+        """
+        Forward anything else.
+        """
+        return await self._passthrough.forward(incoming, upload)
+
+
+def _readiness(store: RecordStore, vocabulary: Vocabulary) -> Readiness:
+    """
+    Say what is missing: the token tables are waited for, a degraded store is only named.
+    """
+    state = store.describe()
+    notes = [] if state.healthy else [f"store {state.kind}: {state.cause}"]
+    if not vocabulary.ready:
+        notes.append("token tables are loading")
+    return Readiness(ready=vocabulary.ready, notes=tuple(notes))
+
+
+async def _no_discovery(_upstream: str, _model: str) -> int | None:
+    return None
+
+
+async def _load(vocabulary: Vocabulary) -> None:
+    try:
+        await asyncio.to_thread(vocabulary.load)
+    except (OSError, ValueError) as fault:
+        log.warning("vocabulary.failed", fault=str(fault))
+
+
+async def _sweep(store: RecordStore, clock: Callable[[], float]) -> None:
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        with suppress(StoreError):
+            await store.sweep(clock())
+
+
+async def _serve(settings: AppSettings, environ: Mapping[str, str]) -> None:
+    proxy = await build(settings, environ=environ)
+    host, port = split_address(settings.listen)
+    listening, host, port = await proxy.start(host, port, reuse_port=settings.workers > 1)
+    log.info("proxy.listening", host=host, port=port, workers=settings.workers)
+    await until_signal(lambda: listening.stop(drain=settings.limits.drain))
+    await proxy.close()
+
+
+def serve(settings: AppSettings) -> int:
+    """
+    Serve until SIGTERM or SIGINT, and return the exit code.
+    """
+    set_up_log(settings.log, terminal=sys.stdout.isatty())
+    try:
+        run(_serve(settings, environment()))
+    except OSError as fault:
+        log.critical("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
+        return 1
+    return 0

@@ -1,0 +1,25 @@
+"""
+What every test gets: no environment of the machine, and the fixtures of the support folder.
+"""
+
+import os
+
+import pytest
+
+pytest_plugins = ["tests.support.fake_upstream", "tests.support.proxied"]
+
+
+@pytest.fixture(autouse=True)
+def clean_environ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Take proxies and our own variables out of the environment.
+    """
+    for name in tuple(os.environ):
+        if (name.startswith("CONCERTINA_") and name != "CONCERTINA_SHARED") or name.lower() in {
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
+            "no_proxy",
+            "openai_base_url",
+        }:
+            monkeypatch.delenv(name)

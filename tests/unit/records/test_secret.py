@@ -1,0 +1,36 @@
+"""
+The secret that seeds digests.
+"""
+
+import pytest
+
+from proxy.records.memory import MemoryStore
+from proxy.records.secret import load_secret
+from proxy.records.settings import StoreSettings
+from tests.support.stores import FakeClock
+
+
+@pytest.fixture
+def store():
+    return MemoryStore(clock=FakeClock())
+
+
+async def test_a_given_secret_is_used(store):
+    """Replicas without a common store may be given one."""
+    assert await load_secret(store, StoreSettings(secret="given")) == b"given"
+    assert await store.get_fact("secret") is None
+
+
+async def test_is_made_once_and_kept(store):
+    """A restart finds the conversations it knew."""
+    first = await load_secret(store, StoreSettings())
+
+    assert len(first) == 32
+    assert await load_secret(store, StoreSettings(), make=bytes) == first
+
+
+async def test_two_stores_have_two_secrets(store):
+    """Nobody can guess one from another."""
+    other = MemoryStore(clock=FakeClock())
+
+    assert await load_secret(store, StoreSettings()) != await load_secret(other, StoreSettings())

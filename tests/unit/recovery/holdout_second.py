@@ -1,0 +1,203 @@
+"""
+A second set, written after the rules met the first one and before they met these: odder servers, terser texts.
+"""
+
+from __future__ import annotations
+
+from tests.unit.recovery.holdout_first import OVER, Case
+
+OVERFLOWS = (
+    Case(
+        413,
+        '{"type":"error","error":{"type":"request_too_large","message":"Request size exceeds model context window"}}',
+        OVER,
+    ),
+    Case(
+        400,
+        '{"error":{"message":"Unable to submit request because the input token count is 1103377 but model only supports up to 1048576. Reduce the input token count and try again.","status":"INVALID_ARGUMENT"}}',
+        OVER,
+        1048576,
+        1103377,
+    ),
+    Case(
+        400,
+        "Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.",
+        OVER,
+    ),
+    Case(
+        400,
+        '{"base_resp":{"status_code":2013,"status_msg":"invalid params, context window exceeds limit (2013)"}}',
+        OVER,
+    ),
+    Case(400, "max tokens of 65536 exceeded", OVER, 65536),
+    Case(
+        400,
+        '{"error_code":"BAD_REQUEST","message":"Input length 10311 exceeded the max. input length 8192"}',
+        OVER,
+        8192,
+        10311,
+    ),
+    Case(
+        422,
+        '{"status":422,"message":"Tokens limit in messages field exceeded: 40113. Max tokens limit is 32768"}',
+        OVER,
+        32768,
+        40113,
+    ),
+    Case(400, "number of input tokens must be no more than 8000, got 9511", OVER, 8000, 9511),
+    Case(400, "InvalidParameter: Total message token length exceed model limit (131072 tokens).", OVER, 131072),
+    Case(500, "ERROR: The prompt size exceeds the context window size and cannot be processed.", OVER),
+    Case(500, '{"error":"AssertionError: Total sequence length exceeds cache size in model.forward"}', OVER),
+    Case(
+        400,
+        "Token indices sequence length is longer than the specified maximum sequence length for this model (1093 > 512)",
+        OVER,
+        512,
+        1093,
+    ),
+    Case(400, "Request requires too many KV cache tokens: 50331 > 40960", OVER, 40960, 50331),
+    Case(
+        400,
+        "Input length (50123 tokens) exceeds the maximum allowed length (40962 tokens). Use a shorter input or enable auto truncation.",
+        OVER,
+        40962,
+        50123,
+    ),
+    Case(400, "The prompt is too long: 140221, model maximum context length: 131071", OVER, 131071, 140221),
+    Case(
+        500, "rpc error: code = Internal desc = Requested tokens (9911) exceed context window of 8192", OVER, 8192, 9911
+    ),
+    Case(500, "request length 9351.0 exceeds max_input_len 8192.0", OVER, 8192, 9351),
+    Case(400, '{"error":{"message":"Message is too long for this bot"}}', OVER),
+    Case(400, "Prompt too long: length 9377 but max 8192", OVER, 8192, 9377),
+    Case(None, "Conversation too long. Press esc twice to go up a few messages and try again.", OVER),
+    Case(400, "Request exceeds the maximum allowed number of tokens", OVER),
+    Case(400, '{"error":{"message":"Token limit exceeded: 131311/128000"}}', OVER, 128000, 131311),
+    Case(
+        400,
+        '{"object":"error","message":"This model supports 16384 tokens at most, your messages take 17021.","code":40303}',
+        OVER,
+        16384,
+        17021,
+    ),
+    Case(400, '{"code":"40003","message":"Text too long"}', OVER),
+    Case(400, "the prompt is larger than the context (n_tokens 5000, n_ctx 4096)", OVER, 4096, 5000),
+    Case(400, "input exceeds maximum context length and cannot be truncated further", OVER),
+    Case(400, "total tokens (prompt + completion) 40333 > model max 32768", OVER, 32768, 40333),
+    Case(400, '{"error":{"message":"Exceeds model limit: 200000 tokens"}}', OVER, 200000),
+    Case(400, '{"error":{"message":"too many tokens in prompt"}}', OVER),
+    Case(
+        400,
+        '{"error":{"message":"Number of tokens in the request (210001) is over the model maximum (200000)"}}',
+        OVER,
+        200000,
+        210001,
+    ),
+    Case(
+        400, '{"error":{"message":"Invalid request: total length of messages is greater than the model allows"}}', OVER
+    ),
+    Case(400, '{"error":{"message":"The chat is too big for the selected model"}}', OVER),
+    Case(500, '{"error":{"message":"failed to process prompt: n_tokens = 9000, n_ctx_slot = 8192"}}', OVER, 8192, 9000),
+    Case(
+        400,
+        '{"error":{"message":"input (prompt and tools) of 140000 tokens exceeds the 131072 tokens window"}}',
+        OVER,
+        131072,
+        140000,
+    ),
+    Case(400, '{"error":{"message":"Maximum tokens exceeded for model"}}', OVER),
+    Case(400, '{"error":{"message":"Your prompt has too many tokens (131900 vs 131072)."}}', OVER, 131072, 131900),
+    Case(400, '{"error":{"message":"超过模型最大上下文 131072"}}', OVER, 131072),
+    Case(400, '{"error":{"message":"输入文本过长，请控制在 30000 tokens 以内"}}', OVER, 30000),
+    Case(400, '{"error":{"message":"请求 tokens 总数超出限制：max 32768, got 40111"}}', OVER, 32768, 40111),
+    Case(400, '{"error":{"message":"当前会话内容过多，请新建会话"}}', OVER),
+    Case(400, '{"error":{"message":"对话长度超限"}}', OVER),
+    Case(400, '{"error":{"message":"プロンプトのトークン数が上限 (8192) を超えています"}}', OVER, 8192),
+    Case(400, '{"error":{"message":"대화가 너무 깁니다"}}', OVER),
+    Case(400, '{"error":{"message":"Превышена максимальная длина контекста"}}', OVER),
+    Case(400, '{"error":{"message":"El número de tokens excede el límite de contexto"}}', OVER),
+    Case(400, '{"error":{"message":"Das Kontextlimit des Modells wurde überschritten"}}', OVER),
+)
+
+OTHERS = (
+    Case(
+        400,
+        "The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower than 8192.",
+        "output_cap",
+    ),
+    Case(
+        400,
+        '{"error":{"message":"Unable to submit request because it has a maxOutputTokens value of 10000 but the supported range is from 1 (inclusive) to 8193 (exclusive)."}}',
+        "output_cap",
+    ),
+    Case(400, '{"error":{"message":"This model only supports up to 4096 completion tokens"}}', "output_cap"),
+    Case(400, '{"error":{"message":"max_output_tokens too high, limit is 16384"}}', "output_cap"),
+    Case(400, '{"error":{"message":"参数 max_tokens 超出范围 [1, 8192]"}}', "output_cap"),
+    Case(429, '{"error":{"message":"Rate limit reached for input tokens: 30000 TPM"}}', "rate_limit"),
+    Case(
+        429,
+        '{"error":{"message":"Exceeded workspace input tokens per minute rate limit","error_code":"REQUEST_LIMIT_EXCEEDED"}}',
+        "rate_limit",
+    ),
+    Case(429, "", "rate_limit"),
+    Case(
+        None,
+        '{"error":{"message":"Quota exceeded for aiplatform.googleapis.com/generate_content_requests_per_minute_per_project_per_base_model","status":"RESOURCE_EXHAUSTED"}}',
+        "rate_limit",
+    ),
+    Case(
+        400,
+        '{"error":{"message":"You have exceeded the number of tokens allowed in your plan. Upgrade to continue."}}',
+        "billing_quota",
+    ),
+    Case(
+        403,
+        '{"error":{"message":"API key USD spend limit exceeded. Your API key may still be used next month."}}',
+        "billing_quota",
+    ),
+    Case(403, '{"error":{"message":"The token has no remaining quota"}}', "billing_quota"),
+    Case(401, '{"error":{"message":"Invalid token","type":"auth"}}', "auth"),
+    Case(401, '{"error":{"message":"You didn\'t provide an API key."}}', "auth"),
+    Case(
+        400,
+        '{"error":{"message":"Invalid \'messages[3].name\': string too long. Expected a string with maximum length 64, but got a string with length 90 instead.","code":"string_above_max_length"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"metadata value too long: maximum 512 characters"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"tool_call_id must be at most 40 characters"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"Invalid schema for function \'f\': nesting depth exceeds 5 levels"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"top_logprobs must be less than 20"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"context_management: beta header required"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"An assistant message with \'tool_calls\' must be followed by tool messages responding to each \'tool_call_id\'."}}',
+        "invalid_request_other",
+    ),
+    Case(
+        400,
+        '{"error":{"message":"messages.5.content.0: `thinking` blocks in the latest assistant message cannot be modified"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"Number of stop sequences exceeds the maximum of 4"}}', "invalid_request_other"),
+    Case(400, '{"error":{"message":"seed is larger than 2147483647"}}', "invalid_request_other"),
+    Case(
+        400,
+        '{"error":{"message":"Prompt template rendering failed: unexpected end of block"}}',
+        "invalid_request_other",
+    ),
+    Case(400, '{"error":{"message":"image_url: image file size 30MB exceeds limit of 20MB"}}', "image_too_large"),
+    Case(413, '{"error":{"message":"FUNCTION_PAYLOAD_TOO_LARGE"}}', "payload_too_large"),
+    Case(400, '{"error":{"message":"http: request body too large"}}', "payload_too_large"),
+    Case(413, "<html><body><h1>413 Content Too Large</h1></body></html>", "payload_too_large"),
+    Case(503, '{"error":{"message":"Model is overloaded, too many requests in queue"}}', "overloaded_5xx"),
+    Case(500, '{"error":{"message":"Internal server error"}}', "overloaded_5xx"),
+    Case(504, "upstream request timeout", "overloaded_5xx"),
+    Case(503, '{"error":{"message":"KV cache pool is full, request aborted"}}', "overloaded_5xx"),
+    Case(400, '{"error":{"code":"ResponsibleAIPolicyViolation","message":"blocked"}}', "content_filter"),
+    Case(400, '{"error":{"message":"您的输入包含违规内容，请修改后重试"}}', "content_filter"),
+    Case(404, '{"error":{"message":"model \'qwen3-long\' not found, try pulling it first"}}', "invalid_request_other"),
+)

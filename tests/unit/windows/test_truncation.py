@@ -1,0 +1,95 @@
+from proxy.windows.truncation import Sighting, Verdict, judge
+
+CUT = Sighting(predicted=10_000, counted=2_050)
+
+
+def test_a_count_near_the_prediction_is_whole():
+    """
+    Nothing is wrong with an ordinary answer.
+    """
+    assert judge(Sighting(10_000, 9_000)) == Verdict("whole")
+
+
+def test_one_low_count_is_only_a_suspicion():
+    """
+    An estimate can be wrong once.
+    """
+    assert judge(CUT) == Verdict("suspected")
+
+
+def test_two_low_counts_of_one_size_are_a_wall():
+    """
+    Different prompts that count the same were cut at the same place.
+    """
+    assert judge(CUT, history=(Sighting(9_000, 2_048),)) == Verdict("truncated", 2_050)
+
+
+def test_two_low_counts_of_different_sizes_are_no_wall():
+    """
+    A count that follows the prompt is a wrong ratio.
+    """
+    assert judge(Sighting(10_000, 5_000), history=(Sighting(6_000, 3_000),)).state == "suspected"
+
+
+def test_only_the_last_two_answers_count():
+    """
+    What happened long ago says nothing of the server now.
+    """
+    history = (CUT, Sighting(900, 900), Sighting(900, 900))
+
+    assert judge(CUT, history=history).state == "suspected"
+
+
+def test_cached_tokens_explain_a_low_count():
+    """
+    Some gateways leave out of the count what they read from a cache.
+    """
+    assert judge(Sighting(10_000, 2_000, cached=7_500), history=(CUT,)).state == "whole"
+
+
+def test_a_larger_prompt_that_passed_whole_raises_the_window():
+    """
+    Some servers keep only half the window when they cut; what passed before fits.
+    """
+    history = (Sighting(3_800, 3_900), Sighting(9_000, 2_050))
+
+    assert judge(CUT, history=history).window == 3_900
+
+
+def test_the_window_is_never_raised_above_what_was_believed():
+    """
+    A truncation only ever lowers a belief.
+    """
+    assert judge(CUT, history=(CUT,), window=2_000).window == 2_000
+
+
+def test_a_small_prompt_proves_nothing():
+    """
+    Frames and templates weigh too much in it.
+    """
+    assert judge(Sighting(800, 100), history=(Sighting(800, 100),)).state == "whole"
+
+
+def test_a_missing_count_proves_nothing():
+    """
+    Some servers report zero.
+    """
+    assert judge(Sighting(9_000, 0), history=(Sighting(9_000, 0),)).state == "whole"
+
+
+def test_an_empty_answer_at_the_end_of_the_window_had_no_room():
+    """
+    Some servers accept a prompt that fills the window and answer nothing.
+    """
+    verdict = judge(Sighting(8_000, 8_100), window=8_192, finish_reason="length", completion=0)
+
+    assert verdict == Verdict("no_room", 8_192)
+
+
+def test_a_long_answer_that_was_cut_had_room():
+    """
+    A length stop after real output is the client's own limit.
+    """
+    verdict = judge(Sighting(8_000, 8_100), window=8_192, finish_reason="length", completion=60)
+
+    assert verdict.state == "whole"
