@@ -46,9 +46,17 @@ def test_words_of_the_assistant(text, section):
     assert candidate(user("Go."), assistant(text), assistant("Fine."), text="x_").section is section
 
 
-def test_small_talk_weighs_nothing():
-    """A bare "continue" is no information."""
-    assert candidate(user("continue"), text="continue").weight < 0.1
+@pytest.mark.parametrize("text", ["continue", "OK, thanks!", "好的，谢谢你！", "不客气。", "はい、お願いします。"])
+def test_small_talk_weighs_nothing(text):
+    """Whoever says it: no information."""
+    assert candidate(user(text), text=text).weight < 0.1
+    assert candidate(assistant(text), text=text).weight < 0.1
+
+
+@pytest.mark.parametrize("text", ["Great, use port 5512.", "好的，改用 sqlite。", "No."])
+def test_short_answers_that_say_something_count(text):
+    """Politeness around it does not matter."""
+    assert candidate(user(text), text=text).weight > 0.5
 
 
 def test_errors_weigh_more_than_progress():
