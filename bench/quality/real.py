@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.quality.views import Count, holds, row_text, size, tail_start, visible
+from bench.quality.views import TAIL_SHARE, Count, holds, row_text, size, tail_start, visible
 from proxy.chat.groups import group_starts
 from proxy.chat.messages import Message, is_assistant, leading_system_rows
 
 CUTS = (0.5, 0.75, 0.9)
-SMALLEST = 6_000
+BUDGET = 0.2  # at which head and tail are taken to tell hard values from others
+SMALLEST = 5_000
 LARGEST = 160_000
 _NAME = re.compile(r"[A-Za-z0-9_@][\w@./:-]{3,}[A-Za-z0-9]")
 
@@ -32,33 +33,28 @@ class Case:
     needles: tuple[tuple[str, bool], ...]
 
 
-def cases(folder: Path, count: Count, *, source: str = "identifiers") -> Iterator[Case]:
+def cases(folder: Path, count: Count, *, source: str = "identifiers", cuts: Sequence[float] = CUTS) -> Iterator[Case]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             data = json.loads(line)
-            yield from _cases(path.stem, data, count, source)
+            for share in cuts:
+                yield from _case(path.stem, data, count, source, share)
 
 
-def _cases(name: str, data: dict, count: Count, source: str) -> Iterator[Case]:
+def _case(name: str, data: dict, count: Count, source: str, share: float) -> Iterator[Case]:
     messages = data["messages"]
     lead = leading_system_rows(messages)
-    starts = [start for start in group_starts(messages) if start > lead]
-    sizes = [size(row, count) for row in messages]
-    for share in CUTS:
-        cut = next((start for start in starts if start >= share * len(messages)), None)
-        if cut is None:
-            continue
-        rows = messages[lead:cut]
-        tokens = sum(sizes[lead:cut])
-        if not SMALLEST <= tokens <= LARGEST:
-            continue
-        found = _identifiers(rows, messages[cut:]) if source == "identifiers" else _probes(data["probes"], cut, rows)
-        if found:
-            tail = rows[tail_start(rows, 0.05 * tokens, count) :]
-            near = visible([*rows[:1], *tail])
-            yield Case(
-                f"{name}@{share}", tuple(rows), tokens, tuple((needle, not holds(near, needle)) for needle in found)
-            )
+    cut = next((start for start in group_starts(messages) if start > lead and start >= share * len(messages)), None)
+    if cut is None:
+        return
+    rows = messages[lead:cut]
+    tokens = sum(size(row, count) for row in rows)
+    if not SMALLEST <= tokens <= LARGEST:
+        return
+    found = _identifiers(rows, messages[cut:]) if source == "identifiers" else _probes(data["probes"], cut, rows)
+    if found:
+        near = visible([*rows[:1], *rows[tail_start(rows, TAIL_SHARE * BUDGET * tokens, count) :]])
+        yield Case(f"{name}@{share}", tuple(rows), tokens, tuple((needle, not holds(near, needle)) for needle in found))
 
 
 def _identifiers(rows: Sequence[Message], later: Sequence[Message]) -> list[str]:

@@ -64,7 +64,8 @@ def wrap(summary: str, *, language: str = ENGLISH, tiny: bool = False, lost_turn
     *lost_turns* is the number of messages whose text is really lost, which is then said. A text that is wrapped
     already is unwrapped first.
     """
-    body = neutralise(unwrap(summary) or summary).strip()
+    inner = unwrap(summary)
+    body = neutralise(summary if inner is None else inner).strip()
     prefix = _pick(_TINY if tiny else _PREFIXES, language)
     notice = _pick(_LOST, language).format(turns=lost_turns) if lost_turns else ""
     return "\n\n".join(piece for piece in (prefix, notice, body, END_MARKER) if piece)
@@ -96,8 +97,13 @@ def rest_after(text: str) -> str:
     """
     Return what follows the end marker of a wrapped text: the client's own words, where both share a row.
     """
-    _, marker, rest = text.partition(END_MARKER)
-    return rest.strip() if marker and is_summary_text(text) else ""
+    ours = _OURS.match(text)
+    if ours is not None:
+        return text[ours.end() :].partition(END_MARKER)[2].strip()
+    if _HERMES.match(text) is None:
+        return ""
+    pieces = _HERMES_END.split(text, maxsplit=1)
+    return pieces[1].strip() if len(pieces) > 1 else ""
 
 
 def ask_text(message: Message) -> str:
@@ -139,6 +145,13 @@ def is_generated_row(message: Message) -> bool:
     Tell whether the row was written by a compactor: a summary, or a restated ask.
     """
     return is_summary_row(message) or (is_user(message) and text_of(message).startswith(RESTATED_MARK))
+
+
+def is_real_ask(message: Message) -> bool:
+    """
+    Tell whether the row holds words of the user, not those of a compactor.
+    """
+    return is_user(message) and bool(text_of(message).strip()) and not is_generated_row(message)
 
 
 def neutralise(text: str) -> str:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proxy.chat.messages import is_user, text_of
-from proxy.compaction.handover import is_generated_row, neutralise
+from proxy.chat.messages import text_of
+from proxy.compaction.handover import is_real_ask, neutralise
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
 from proxy.summaries.ledger.index import choose
@@ -79,6 +79,7 @@ def ground(text: str, job: SummaryJob, count: Callable[[str], int]) -> str:
     Return *text* with what it lacks of the source: the first and the latest ask, the user's rules, the todo list, edited
     files, and an index of exact strings; never above the ceiling of *job*.
     """
+    text = clean(text, mask=job.redact)
     ledger = read_ledger(job, count, budget=max(job.budget_tokens, 1))
     source = "\n".join([job.first_ask, job.previous or "", *(text_of(row) for row in [*job.originals, *job.tail])])
     sections = _without_invented(_split(text), squeeze(clean(source, mask=job.redact)))
@@ -151,11 +152,9 @@ def _ground_rules(notes: _Notes, ledger: Ledger, said: str) -> None:
 
 
 def _ground_latest_ask(notes: _Notes, job: SummaryJob) -> None:
-    if any(is_user(row) and text_of(row).strip() and not is_generated_row(row) for row in job.tail):
+    if any(is_real_ask(row) for row in job.tail):
         return
-    asks = [
-        text_of(row) for row in job.originals if is_user(row) and text_of(row).strip() and not is_generated_row(row)
-    ]
+    asks = [text_of(row) for row in job.originals if is_real_ask(row)]
     latest = clean(asks[-1] if asks else "", mask=job.redact).strip()[:_ASK_CHARS]
     if latest and squeeze(latest) not in squeeze(notes.text()):
         notes.add(Section.PROGRESS, f"- {title(Section.IN_PROGRESS, notes.language)}: “{neutralise(latest)}”")

@@ -66,7 +66,8 @@ class LlmSummarizer(Summarizer):
         """
         Return a grounded summary. Raises ``SummaryError`` when neither the model nor the request's own gives one.
         """
-        job = replace(job, previous=unwrap(job.previous or "") or job.previous)
+        inner = unwrap(job.previous or "")
+        job = job if inner is None else replace(job, previous=inner)
         spent = _Spent()
         try:
             text = await self._fold(job, spent, self._options.model)

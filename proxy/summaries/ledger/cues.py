@@ -73,8 +73,9 @@ UPDATE = _cue(
 )
 QUESTION = re.compile(r"[?？]\s*[\"'”」』)）]*\s*$|(?:吗|呢|么|か)[。?？]?\s*$")
 SMALL_TALK = re.compile(
-    r"(?:ok(?:ay)?|thanks?(?:\s+you)?|thx|yes|yep|sure|go\s+on|continue|please\s+continue|go\s+ahead|great|perfect|good|nice|cool|proceed|"
-    r"next|好的?|谢谢|继续|可以|嗯|はい|ありがとう(?:ございます)?|続けて|了解)[\s.!,。！]*",
+    r"(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|yes|yep|sure|go on|continue|please|go ahead|great|perfect|good|nice|cool|proceed|next|"
+    r"you'?re welcome|no problem|of course|好的?|嗯+|收到|谢谢|非常感谢|感谢|多谢|不用谢|不客气|没问题|继续|可以|你|您|了|吧|是的?|请|"
+    r"はい|ありがとう(?:ございます)?|どういたしまして|続けて|ください|了解(?:です)?|お願いします)[\s.!,。！，、]*){1,5}",
     re.IGNORECASE,
 )
 EDIT_NAME = re.compile(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from proxy.chat.language import language_of
 from proxy.chat.messages import text_of
+from proxy.compaction.handover import is_real_ask
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
@@ -30,6 +31,7 @@ _TODO_SHARE = 0.12
 _FOCUS_SHARE = 0.65
 _FOCUS_WEIGHT = 5.0
 _OUTDATED_WEIGHT = 0.3
+_SPOKEN_WEIGHT = 1.5
 _HEADING_TOKENS = 40
 _TRIES = 4
 _SLACK = 0.94
@@ -92,7 +94,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     """
     first_ask = clean(job.first_ask, mask=job.redact).strip()
     reading = read(job.originals, mask=job.redact)
-    turns = find_turns(job.originals)
+    turns = find_turns(job.originals, live=any(is_real_ask(row) for row in job.tail))
     units = join_answers(keep_distinct(reading.units, reading.calls), turns)
     units = [
         unit
@@ -110,6 +112,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
         _sized(weigh(unit, found, lexicon, turns=turns, calls=reading.calls), ratio)
         for unit, found in zip(units, features, strict=True)
     ]
+    candidates = _favour_spoken_of(candidates, lexicon)
     replaced = successors(candidates, lexicon, weights)
     focused = frozenset(n for n, c in enumerate(candidates) if focus and focus & set(c.features))
     return Ledger(
@@ -200,6 +203,25 @@ def _sized(candidate: Candidate, ratio: Mapping[Source, float]) -> Candidate:
         section, must = unit.section, must and unit.section is not Section.GOAL
     tokens = max(1, round(pieces(unit.text) * ratio[unit.source]))
     return Candidate(unit, section, candidate.features, candidate.weight, tokens, must=must, error=candidate.error)
+
+
+def _favour_spoken_of(candidates: Sequence[Candidate], lexicon: Lexicon) -> list[Candidate]:
+    """
+    Raise output lines that name what people or the assistant name elsewhere.
+    """
+    spoken = {
+        feature
+        for candidate in candidates
+        if candidate.unit.source not in {Source.TOOL, Source.PASTED}
+        for feature in candidate.features
+        if lexicon.shown[feature]
+    }
+    return [
+        replace(c, weight=c.weight * _SPOKEN_WEIGHT)
+        if c.unit.source is Source.TOOL and not spoken.isdisjoint(c.features)
+        else c
+        for c in candidates
+    ]
 
 
 def _reweigh(candidate: Candidate, outdated: bool, focused: bool) -> Candidate:

@@ -47,7 +47,7 @@ def collect(units: Sequence[Unit], features: Sequence[Sequence[int]], lexicon: L
     scores: dict[int, float] = {}
     places: dict[int, int] = {}
     rows: dict[int, int] = {}
-    last = max((unit.row for unit in units), default=0) + 1
+    last = max(1, 1 + max((unit.row for unit in units), default=0))
     for place, (unit, found) in enumerate(zip(units, features, strict=True)):
         base = _base(unit, last)
         for feature in found:

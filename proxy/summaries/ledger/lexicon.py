@@ -12,6 +12,7 @@ from proxy.chat.language import words
 
 _CHUNK = re.compile(r"[^\s\"'`,;(){}\[\]<>|=\\，。、；：！？（）「」『』【】《》“”‘’…·]+")
 _EDGES = ".:!?*~-+&^"
+_FRONT = ":!?*-+&^"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = re.compile(r"\d")
@@ -79,7 +80,7 @@ class Lexicon:
         ]
 
     def _classify(self, chunk: str) -> Iterable[int]:
-        chunk = chunk.strip(_EDGES)
+        chunk = chunk.rstrip(_EDGES).lstrip(_FRONT)
         if not chunk:
             return
         if not chunk.isascii() and _CJK.search(chunk):

@@ -19,6 +19,8 @@ _QUESTION_CHARS = 240
 _ANSWER_CHARS = 320
 _ANSWER_SENTENCES = 4
 _SMALL_TALK_CHARS = 24
+_SMALL_TALK_WEIGHT = 0.05
+_NARRATION_WEIGHT = 0.3
 _SHAPE_FLOOR, _SHAPE_SPAN = 0.3, 3.0
 
 
@@ -49,9 +51,11 @@ class Turns:
     last_assistant: int | None
 
 
-def find_turns(rows: Sequence[Message]) -> Turns:
+def find_turns(rows: Sequence[Message], *, live: bool = False) -> Turns:
     """
     Pair short questions with the first text that answers them.
+
+    *live* says that a newer ask follows *rows*: then none in them is still being worked on.
     """
     answers: dict[int, str] = {}
     answered: set[int] = set()
@@ -71,7 +75,7 @@ def find_turns(rows: Sequence[Message]) -> Turns:
                     answers[index] = question
                     answered.add(asked)
                 asked = None
-    return Turns(answers, frozenset(answered), asked, last_assistant)
+    return Turns(answers, frozenset(answered), None if live else asked, last_assistant)
 
 
 def join_answers(units: Sequence[Unit], turns: Turns) -> list[Unit]:
@@ -114,8 +118,8 @@ def weigh(unit: Unit, features: tuple[int, ...], lexicon: Lexicon, *, turns: Tur
 
 def _user(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bool) -> Candidate:
     text = unit.text
-    if len(text) <= _SMALL_TALK_CHARS and cues.SMALL_TALK.fullmatch(text):
-        return Candidate(unit, Section.DONE, features, 0.05, 0)
+    if _is_small_talk(text):
+        return Candidate(unit, Section.DONE, features, _SMALL_TALK_WEIGHT, 0)
     rules = cues.CONSTRAINT.search(text) is not None or cues.CORRECTION.search(text) is not None
     pending = cues.PENDING.search(text) is not None
     weight = 1.5 * (2.0 if rules or pending else 1.0) * (1.5 if exact else 1.0)
@@ -134,8 +138,12 @@ def _user(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bool) -
 
 def _assistant(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bool) -> Candidate:
     text = unit.text
+    if _is_small_talk(text):
+        return Candidate(unit, Section.DONE, features, _SMALL_TALK_WEIGHT, 0)
     decides = cues.DECISION.search(text) is not None
     weight = 1.5 * unit.rarity * (2.5 if decides else 1.0) * (2.0 if exact else 1.0)
+    if not exact and not decides and cues.FUTURE.search(text) and unit.row != turns.last_assistant:
+        weight *= _NARRATION_WEIGHT
     if unit.section is not None:
         section = Section.DONE if unit.section is Section.PROGRESS else unit.section
         is_rule = section in {Section.CONSTRAINTS, Section.PENDING}
@@ -149,6 +157,10 @@ def _assistant(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bo
     else:
         section = Section.DONE
     return Candidate(unit, section, features, weight, 0)
+
+
+def _is_small_talk(text: str) -> bool:
+    return len(text) <= _SMALL_TALK_CHARS and cues.SMALL_TALK.fullmatch(text) is not None
 
 
 def _line(unit: Unit, features: tuple[int, ...], *, exact: bool) -> Candidate:

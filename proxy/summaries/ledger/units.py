@@ -31,6 +31,7 @@ PARAGRAPH_CHARS = 600
 _PARAGRAPH_LINES = 8
 _PASTE_CHARS = 4_000
 _MOST_LINES = 6_000
+_CODE_RARITY = 0.3
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _SENTENCES = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[A-Z0-9À-Þ\"'`(*\[])|(?<=[。！？])")
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{180,}")
@@ -165,7 +166,9 @@ def _assistant(index: int, text: str) -> Iterator[Unit]:
         if line.lstrip().startswith("```"):
             fenced = not fenced
         elif fenced and line.strip():
-            yield Unit(index, Source.ASSISTANT, line.strip()[:LINE_CHARS], rarity=0.3)
+            yield Unit(
+                index, Source.ASSISTANT, line.strip()[:LINE_CHARS], rarity=_CODE_RARITY, section=Section.CRITICAL
+            )
         elif line.strip() and heading_of(line) is None:
             bare = line.strip().removeprefix("- ").removeprefix("* ")
             yield from (
