@@ -93,13 +93,16 @@ def _aligned(rows: Sequence[Message], costs: Sequence[int], start: int, ceiling:
 def _settled(rows: Sequence[Message], costs: Sequence[int], start: int, ceiling: int) -> int:
     """
     Move the cut back to where the summary takes the place of a user turn, while the ceiling holds.
+
+    Best is the user row that an answer belongs to: an ask that is folded while its answer stays looks open again.
     """
-    for wanted in reversed([s for s in group_starts(rows) if s <= start]):
-        if sum(costs[wanted:]) > max(ceiling, sum(costs[start:])):
-            break
-        if is_visible(rows[wanted]) or (is_call_row(rows[wanted]) and _after_user(rows, wanted)):
-            return wanted
-    return start
+    if is_user(rows[start]) or (is_call_row(rows[start]) and _after_user(rows, start)):
+        return start
+    most = max(ceiling, sum(costs[start:]))
+    reachable = [s for s in group_starts(rows) if s <= start and sum(costs[s:]) <= most]
+    asks = [s for s in reachable if is_user(rows[s])]
+    turns = [s for s in reachable if is_visible(rows[s])]
+    return (asks or turns or [start])[-1]
 
 
 def _after_user(rows: Sequence[Message], start: int) -> bool:

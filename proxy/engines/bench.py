@@ -49,6 +49,8 @@ class Bench:
         Return the compaction with its report; a gain too small counts where it makes fit what did not, and only there.
         """
         before, after = self.sizer.tokens(self.task.previous), self.sizer.tokens(layout)
+        if after <= self.task.budget.fixed:
+            return self.refused("no row would be left")
         fits = self.fits(layout, self.limit)
         report = Report(
             before,

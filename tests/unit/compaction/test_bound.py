@@ -25,9 +25,11 @@ def chat(turns):
 
 def test_the_walk_stops_at_the_budget():
     """
-    From the end, as many rows as fit.
+    From the end, as many rows as fit; never an answer without its ask where the ceiling holds both.
     """
-    assert tail(chat(10), budget=60) == 13
+    assert tail(chat(10), budget=70) == 12
+    assert tail(chat(10), budget=60) == 12
+    assert tail(chat(10), budget=60, ceiling=60) == 13
 
 
 def test_what_fits_whole_is_tail_whole():
@@ -124,7 +126,8 @@ def test_the_cut_moves_back_to_where_the_summary_stands_for_a_user_turn():
     """
     rows = [user("a"), assistant("b"), user("c"), assistant("text first"), call("f"), result(), user("interrupts"), assistant("d")]
 
-    assert tail([*rows, user("e")], budget=50, ceiling=70) == 3
+    assert tail([*rows, user("e")], budget=50, ceiling=70) == 2
+    assert tail([*rows, user("e")], budget=50, ceiling=60) == 3
 
 
 def test_the_cut_moves_back_from_a_system_row():

@@ -162,7 +162,7 @@ def test_emission_changes_no_row_of_the_client():
     """
     Values in, values out.
     """
-    rows = [user("a"), assistant("b"), image(), call("f", text="x" * 900), result("a", 900)]
+    rows = [user("a"), assistant("b"), image(), call("f", body="x" * 900), result("a", 900)]
     before = json.dumps(rows)
     emit(folded(2, edits=(Edit(2, "media"), Edit(3, "arguments", head=10), Edit(4, "stub"))), rows)
 
