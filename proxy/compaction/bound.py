@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from proxy.chat.groups import group_starts, pending_round
 from proxy.chat.messages import Message, is_assistant, is_call_row, is_user, text_of
@@ -98,8 +99,9 @@ def _settled(rows: Sequence[Message], costs: Sequence[int], start: int, ceiling:
     """
     if is_user(rows[start]) or (is_call_row(rows[start]) and _after_user(rows, start)):
         return start
-    most = max(ceiling, sum(costs[start:]))
-    reachable = [s for s in group_starts(rows) if s <= start and sum(costs[s:]) <= most]
+    totals = list(accumulate(reversed(costs)))[::-1]
+    most = max(ceiling, totals[start])
+    reachable = [s for s in group_starts(rows) if s <= start and totals[s] <= most]
     asks = [s for s in reachable if is_user(rows[s])]
     turns = [s for s in reachable if is_visible(rows[s])]
     return (asks or turns or [start])[-1]

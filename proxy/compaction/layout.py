@@ -68,22 +68,24 @@ def layout_of(record: Record) -> Layout:
     return Layout(**{name: getattr(record, name) for name in Layout.__slots__})
 
 
-def edited(layout: Layout, rows: Sequence[Message], index: int) -> Message:
+def edited(layout: Layout, rows: Sequence[Message]) -> dict[int, Message]:
     """
-    Return one kept row as it is written.
+    Return the kept rows that are written otherwise than the client wrote them, by their number.
     """
-    return _edited(rows, index, {index: [edit for edit in layout.edits if edit.row == index]})
+    changed: dict[int, Message] = {}
+    for edit in layout.edits:
+        if edit.row < layout.head_end or edit.row >= layout.cut:
+            changed[edit.row] = apply_edit(rows, changed.get(edit.row, rows[edit.row]), edit)
+    return changed
 
 
 def emit(layout: Layout, rows: Sequence[Message]) -> list[Message]:
     """
     Return the rows as they are sent; an unchanged row is the client's own object.
     """
-    edits: dict[int, list[Edit]] = {}
-    for edit in layout.edits:
-        edits.setdefault(edit.row, []).append(edit)
-    head = [_edited(rows, index, edits) for index in range(layout.head_end)]
-    tail = [_edited(rows, index, edits) for index in range(layout.cut, len(rows))]
+    changed = edited(layout, rows)
+    head = [changed.get(index, rows[index]) for index in range(layout.head_end)]
+    tail = [changed.get(index, rows[index]) for index in range(layout.cut, len(rows))]
     if layout.summary is None:
         return head + tail
     text = summary_text(layout, rows)
@@ -104,13 +106,6 @@ def summary_text(layout: Layout, rows: Sequence[Message]) -> str:
     if layout.restated_head or layout.restated_tail:
         ask = cut_text(ask, head=layout.restated_head, tail=layout.restated_tail)
     return text + "\n\n" + handover.restate(ask, detect_language([ask]))
-
-
-def _edited(rows: Sequence[Message], index: int, edits: dict[int, list[Edit]]) -> Message:
-    row = rows[index]
-    for edit in edits.get(index, ()):
-        row = apply_edit(rows, row, edit)
-    return row
 
 
 def _alternating(tail: list[Message], before: Sequence[Message]) -> list[Message]:

@@ -126,8 +126,8 @@ def _bounds(bench: Bench) -> Layout:
 
 def _costs_after(bench: Bench, layout: Layout) -> list[int]:
     costs = list(bench.sizer.costs)
-    for edit in layout.edits:
-        costs[edit.row] = bench.sizer.counter.message(edited(layout, bench.rows, edit.row))
+    for index, row in edited(layout, bench.rows).items():
+        costs[index] = bench.sizer.counter.message(row)
     return costs
 
 

@@ -15,11 +15,18 @@ def agent() -> list[Row]:
     """
     Return a coding agent's loop: one ask, reads that fail and succeed, a file read twice, a pending round.
     """
-    rows = [system("You are a careful coding agent."), user("Fix the failing test in src/app.py, but keep the public API.")]
+    rows = [
+        system("You are a careful coding agent."),
+        user("Fix the failing test in src/app.py, but keep the public API."),
+    ]
     same = "def parse(text):\n" + filler(700, seed="app")
     steps = [
         ("read_file", {"path": "src/app.py"}, same),
-        ("run", {"command": "pytest -q"}, filler(400, seed="log") + "\nERROR: test_parse failed at src/app.py:42\n" + filler(300)),
+        (
+            "run",
+            {"command": "pytest -q"},
+            filler(400, seed="log") + "\nERROR: test_parse failed at src/app.py:42\n" + filler(300),
+        ),
         ("grep", {"pattern": "parse"}, "src/app.py:42\nsrc/cli.py:7"),
         ("read_file", {"path": "src/cli.py"}, filler(900, seed="cli")),
         ("read_file", {"path": "src/app.py"}, same),
@@ -48,7 +55,9 @@ def odd_client() -> list[Row]:
     Return what an untidy client sends: a leading assistant row, legacy calls, reminders, parallel calls, a prefill.
     """
     rows = [system("s"), assistant("Hello, how can I help?"), user("Look up the weather. " + filler(500, seed="ask"))]
-    rows.append({"role": "assistant", "content": None, "function_call": {"name": "weather", "arguments": '{"city":"Ulm"}'}})
+    rows.append(
+        {"role": "assistant", "content": None, "function_call": {"name": "weather", "arguments": '{"city":"Ulm"}'}}
+    )
     rows.append({"role": "function", "name": "weather", "content": filler(600, seed="weather")})
     rows += [assistant("Sunny. " + filler(400, seed="sunny")), {"role": "developer", "content": "Answer briefly."}]
     rows += [user("And trains? " + filler(300, seed="trains")), calls(("a", "x", {"n": 1}), ("b", "x2", {"n": 2}))]

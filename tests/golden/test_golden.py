@@ -29,13 +29,19 @@ SUMMARIES = {
 }
 CASES = [
     pytest.param(name, rows, window, posture, id=f"{name}-{posture}")
-    for name, rows, window in (("agent", agent, 3_000), ("chinese_chat", chinese_chat, 2_600), ("odd_client", odd_client, 1_800))
+    for name, rows, window in (
+        ("agent", agent, 3_000),
+        ("chinese_chat", chinese_chat, 2_600),
+        ("odd_client", odd_client, 1_800),
+    )
     for posture in Posture
 ]
 
 
 @pytest.mark.parametrize(("name", "conversation", "window", "posture"), CASES)
-async def test_a_compaction_is_what_it_was(name: str, conversation: Callable[[], list[Any]], window: int, posture: Posture):
+async def test_a_compaction_is_what_it_was(
+    name: str, conversation: Callable[[], list[Any]], window: int, posture: Posture
+):
     """
     Byte stability over versions: a change of these files costs every running conversation its cached prefix.
     """

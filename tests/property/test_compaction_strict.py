@@ -20,7 +20,9 @@ PURE = settings(
     max_examples=40, derandomize=True, deadline=None, database=None, phases=[Phase.explicit, Phase.generate]
 )
 STRUCTURE = {"open_call", "orphan_result", "duplicate_result", "first_row", "alternation"}
-LEADING = st.lists(st.sampled_from([{"role": "system", "content": "s"}, {"role": "developer", "content": "d"}]), max_size=2)
+LEADING = st.lists(
+    st.sampled_from([{"role": "system", "content": "s"}, {"role": "developer", "content": "d"}]), max_size=2
+)
 """What may stand before the first turn."""
 
 

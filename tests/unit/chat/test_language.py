@@ -46,7 +46,11 @@ def test_tool_output_says_little_about_the_language():
     """
     The people speak Chinese, the log speaks English.
     """
-    rows = [user("请修复测试"), result("a", "the test is not in the list of the tests " * 90), assistant("好的，我来修复")]
+    rows = [
+        user("请修复测试"),
+        result("a", "the test is not in the list of the tests " * 90),
+        assistant("好的，我来修复"),
+    ]
 
     assert language_of(rows) == "zh"
 

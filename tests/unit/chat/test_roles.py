@@ -8,7 +8,9 @@ def test_templates_see_users_and_answers_alone():
     """
     Call rows, results and system rows are skipped.
     """
-    assert [is_visible(row) for row in (user(), assistant(), call("f"), result(), system(), {})] == [True, True] + [False] * 4
+    assert [is_visible(row) for row in (user(), assistant(), call("f"), result(), system(), {})] == [True, True] + [
+        False
+    ] * 4
 
 
 @pytest.mark.parametrize(

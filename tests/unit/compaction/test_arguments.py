@@ -16,7 +16,11 @@ def test_the_legacy_form_is_made_small_too():
     """
     ``function_call`` carries arguments like any call.
     """
-    row = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"t": "' + "x" * 900 + '"}'}}
+    row = {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "f", "arguments": '{"t": "' + "x" * 900 + '"}'},
+    }
     small = small_arguments(row, shown=200)
 
     assert "left_out" in json.loads(small["function_call"]["arguments"])
@@ -27,7 +31,10 @@ def test_custom_tools_have_their_input_made_small():
     """
     Their input is any text.
     """
-    row = {"role": "assistant", "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "p", "input": "x" * 900}}]}
+    row = {
+        "role": "assistant",
+        "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "p", "input": "x" * 900}}],
+    }
 
     assert len(small_arguments(row, shown=50)["tool_calls"][0]["custom"]["input"]) < 200
 

@@ -43,7 +43,10 @@ def test_no_tool_round_is_split():
     """
     A result whose call was folded is an orphan: 400.
     """
-    rows = [user("ask"), *[row for n in range(8) for row in (calls(("f", "a", {}), ("g", "b", {})), result("a"), result("b"))]]
+    rows = [
+        user("ask"),
+        *[row for n in range(8) for row in (calls(("f", "a", {}), ("g", "b", {})), result("a"), result("b"))],
+    ]
 
     for budget in range(0, 300, 10):
         assert tail(rows, budget=budget) in group_starts(rows)
@@ -63,7 +66,15 @@ def test_the_ceiling_bounds_alignment():
     """
     An old round that is larger than the ceiling allows stays folded.
     """
-    rows = [user("ask"), call("f"), *[result() for _ in range(30)], assistant("done"), user("next"), assistant("x"), user("y")]
+    rows = [
+        user("ask"),
+        call("f"),
+        *[result() for _ in range(30)],
+        assistant("done"),
+        user("next"),
+        assistant("x"),
+        user("y"),
+    ]
 
     assert tail(rows, budget=60, ceiling=90) == len(rows) - 4
 
@@ -81,7 +92,13 @@ def test_the_last_two_user_rounds_stay_while_the_ceiling_holds():
     """
     Whatever the number of rows in them.
     """
-    rows = [*chat(6)[:-1], user("first of two"), *[r for _ in range(3) for r in (call("f"), result())], assistant(), user("last")]
+    rows = [
+        *chat(6)[:-1],
+        user("first of two"),
+        *[r for _ in range(3) for r in (call("f"), result())],
+        assistant(),
+        user("last"),
+    ]
 
     assert rows[tail(rows, budget=30, ceiling=200)]["content"] == "first of two"
 
@@ -124,7 +141,16 @@ def test_the_cut_moves_back_to_where_the_summary_stands_for_a_user_turn():
     """
     Behind a text answer, call rows and a user row would follow the summary: two user turns for strict templates.
     """
-    rows = [user("a"), assistant("b"), user("c"), assistant("text first"), call("f"), result(), user("interrupts"), assistant("d")]
+    rows = [
+        user("a"),
+        assistant("b"),
+        user("c"),
+        assistant("text first"),
+        call("f"),
+        result(),
+        user("interrupts"),
+        assistant("d"),
+    ]
 
     assert tail([*rows, user("e")], budget=50, ceiling=70) == 2
     assert tail([*rows, user("e")], budget=50, ceiling=60) == 3
@@ -160,7 +186,15 @@ def test_every_cut_is_legal_and_something_follows_it(budget):
     """
     For any budget.
     """
-    rows = [*chat(3), call("f"), result(), system("note"), assistant("x"), user("y"), calls(("f", "1", {}), ("g", "2", {}))]
+    rows = [
+        *chat(3),
+        call("f"),
+        result(),
+        system("note"),
+        assistant("x"),
+        user("y"),
+        calls(("f", "1", {}), ("g", "2", {})),
+    ]
     cut = tail(rows, budget=budget)
 
     assert cut in group_starts(rows)

@@ -61,7 +61,12 @@ def test_cutting_reaches_every_text_of_a_row():
     Content, parts, and the reasoning beside them.
     """
     long = "y" * 2_000
-    row = {"role": "assistant", "content": [{"type": "text", "text": long}], "reasoning_content": long, "reasoning": long}
+    row = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": long}],
+        "reasoning_content": long,
+        "reasoning": long,
+    }
     cut = edit(row, "cut", head=70, tail=30)
 
     assert len(json.dumps(cut)) < 800
@@ -73,7 +78,10 @@ def test_cutting_leaves_images_and_signed_thinking_alone():
     A trimmed signed block is refused with 400; an image cannot be cut.
     """
     thinking = {"type": "thinking", "thinking": "t" * 3_000, "signature": "s"}
-    row = {"role": "assistant", "content": [thinking, {"type": "text", "text": "x" * 3_000}, *image(size=9_000)["content"]]}
+    row = {
+        "role": "assistant",
+        "content": [thinking, {"type": "text", "text": "x" * 3_000}, *image(size=9_000)["content"]],
+    }
     cut = edit(row, "cut", head=70, tail=30)
 
     assert cut["content"][0] is thinking
@@ -180,4 +188,9 @@ def test_no_edit_raises_on_odd_content(kind, content):
     ``list + str`` and ``dict.encode`` took whole sessions down.
     """
     for role in ("user", "assistant", "tool"):
-        edit({"role": role, "content": content, "tool_calls": [None, {"id": 1}], "function_call": {}}, kind, head=9, tail=9)
+        edit(
+            {"role": role, "content": content, "tool_calls": [None, {"id": 1}], "function_call": {}},
+            kind,
+            head=9,
+            tail=9,
+        )

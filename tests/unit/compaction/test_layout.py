@@ -175,7 +175,7 @@ def test_several_edits_of_one_row_all_apply():
     """
     row = {"role": "user", "content": [{"type": "text", "text": "x" * 900}, *image()["content"]]}
     layout = Layout(head_end=0, cut=0, summary=None, edits=(Edit(0, "media"), Edit(0, "cut", 70, 30)))
-    written = edited(layout, [row], 0)
+    written = edited(layout, [row])[0]
 
     assert "left out" in written["content"][0]["text"]
     assert written["content"][2]["type"] == "text"
@@ -207,7 +207,16 @@ def test_a_record_gives_its_layout_back():
     What was frozen is what is emitted later.
     """
     record = Record(
-        key="k", digest="d", scope="s", covered=4, head_end=1, cut=3, summary="t", restated=0, edits=(Edit(3, "stub"),), depth=2
+        key="k",
+        digest="d",
+        scope="s",
+        covered=4,
+        head_end=1,
+        cut=3,
+        summary="t",
+        restated=0,
+        edits=(Edit(3, "stub"),),
+        depth=2,
     )
 
     assert layout_of(record) == Layout(1, 3, "t", restated=0, edits=(Edit(3, "stub"),), depth=2)

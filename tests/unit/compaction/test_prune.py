@@ -14,7 +14,16 @@ def test_old_long_results_become_stubs():
     """
     Above 200 characters, before the frontier, from the start.
     """
-    rows = [user("ask"), call("f"), result("a", 900), call("f"), result("a", 90), call("f"), result("a", 901), assistant()]
+    rows = [
+        user("ask"),
+        call("f"),
+        result("a", 900),
+        call("f"),
+        result("a", 90),
+        call("f"),
+        result("a", 901),
+        assistant(),
+    ]
 
     assert stub_edits(rows, start=0, frontier=6) == (Edit(2, "stub"),)
     assert stub_edits(rows, start=3, frontier=7) == (Edit(6, "stub"),)
@@ -71,7 +80,12 @@ def test_results_of_the_pending_round_are_no_duplicates():
     """
     Parallel calls may return the same text; the model waits for both.
     """
-    rows = [user("ask"), call("f", id="a"), {**result("a"), "content": "l" * 900}, {**result("b"), "content": "l" * 900}]
+    rows = [
+        user("ask"),
+        call("f", id="a"),
+        {**result("a"), "content": "l" * 900},
+        {**result("b"), "content": "l" * 900},
+    ]
 
     assert duplicate_edits(rows, start=0, frontier=0) == ()
 

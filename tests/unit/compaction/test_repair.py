@@ -82,7 +82,12 @@ def test_results_without_ids_answer_the_calls_in_order():
     """
     Servers without ids accept them; taking them for orphans would lose what the tool said.
     """
-    rows = [calls(("f", "x", {}), ("g", "y", {})), {"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}, user("b")]
+    rows = [
+        calls(("f", "x", {}), ("g", "y", {})),
+        {"role": "tool", "content": "1"},
+        {"role": "tool", "content": "2"},
+        user("b"),
+    ]
 
     assert repair_pairs(rows) == rows
 
@@ -125,7 +130,10 @@ def test_strict_rows_join_two_turns_of_one_role():
     """
     assert make_strict([user("a"), user("b")]) == [user("a\n\nb")]
     parts = {"role": "user", "content": [{"type": "text", "text": "b"}]}
-    assert make_strict([user("a"), parts])[0]["content"] == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert make_strict([user("a"), parts])[0]["content"] == [
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+    ]
 
 
 def test_strict_rows_put_a_turn_between_users_that_a_tool_round_keeps_apart():

@@ -5,6 +5,7 @@ Bug kinds that users of other compactors reported, one test each; the story is t
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -99,7 +100,10 @@ async def test_arguments_stay_valid_json_whatever_happens():
     """
     Arguments cut to 200 characters with an ellipsis: the server answered 400 for ever after.
     """
-    rows = [user("go"), *[row for n in range(9) for row in (call("write", id=f"c{n}", body="x" * 9_000), result(f"c{n}"))]]
+    rows = [
+        user("go"),
+        *[row for n in range(9) for row in (call("write", id=f"c{n}", body="x" * 9_000), result(f"c{n}"))],
+    ]
     for posture in Posture:
         made = await compact(rows, 6_000, posture=posture)
         for row in sent(made.layout, rows) if made.layout else []:
@@ -111,7 +115,14 @@ async def test_no_call_is_left_without_its_results():
     """
     Results were pruned and the call kept: 400, adjacency included.
     """
-    rows = [user("go"), *[row for n in range(20) for row in (calls(("f", "a", {}), ("g", "b", {})), result("b", 900), result("a", 900))]]
+    rows = [
+        user("go"),
+        *[
+            row
+            for n in range(20)
+            for row in (calls(("f", "a", {}), ("g", "b", {})), result("b", 900), result("a", 900))
+        ],
+    ]
 
     await folded(rows, 4_000)
 
@@ -121,7 +132,13 @@ async def test_calls_in_flight_are_never_touched(posture):
     """
     The trailing call was dropped and its side effect repeated: twelve snapshots.
     """
-    rows = [*chat_session(20)[1:], assistant("ok"), user("take a snapshot"), calls(("snap", "x", {}), ("log", "y", {})), result("x")]
+    rows = [
+        *chat_session(20)[1:],
+        assistant("ok"),
+        user("take a snapshot"),
+        calls(("snap", "x", {}), ("log", "y", {})),
+        result("x"),
+    ]
     made = await compact(rows, 9_000, posture=posture)
     written = sent(made.layout, rows)
 
@@ -129,7 +146,9 @@ async def test_calls_in_flight_are_never_touched(posture):
     assert open_calls(written, pending_round(written)) == ("y",)
 
 
-@pytest.mark.parametrize("content", ["t", ["t"], [{"type": "text", "text": "t"}], {"type": "text", "text": "t"}, None, 7, True, [None]])
+@pytest.mark.parametrize(
+    "content", ["t", ["t"], [{"type": "text", "text": "t"}], {"type": "text", "text": "t"}, None, 7, True, [None]]
+)
 @pytest.mark.parametrize("role", ["system", "user", "assistant", "tool"])
 async def test_content_of_any_shape_in_any_row_is_folded(role, content):
     """
@@ -137,7 +156,11 @@ async def test_content_of_any_shape_in_any_row_is_folded(role, content):
     """
     row = {"role": role, "content": content, **({"tool_call_id": "c"} if role == "tool" else {})}
     odd = [call("f", id="c"), row] if role == "tool" else [row]
-    for rows in ([*odd, *chat_session(12)[1:]], [*chat_session(12)[1:], assistant("a"), *odd], [*chat_session(6)[1:], *odd, *chat_session(6)[1:]]):
+    for rows in (
+        [*odd, *chat_session(12)[1:]],
+        [*chat_session(12)[1:], assistant("a"), *odd],
+        [*chat_session(6)[1:], *odd, *chat_session(6)[1:]],
+    ):
         made = await passes(rows, 4_000)
         assert introduced(rows, sent(made.layout, rows)) == {}
 
@@ -146,12 +169,16 @@ async def test_template_visible_turns_alternate_behind_tool_rounds():
     """
     A user summary in ``[user, assistant(tool_calls), tool]`` broke the Mistral template: 500.
     """
-    rows = [r for n in range(12) for r in (user(f"ask {n} " * 60), assistant("I look."), call("f"), result("a", 900), assistant("x " * 300))]
+    rows = [
+        r
+        for n in range(12)
+        for r in (user(f"ask {n} " * 60), assistant("I look."), call("f"), result("a", 900), assistant("x " * 300))
+    ]
     # Two texts of the assistant in a row are the client's own; two users in a row would be ours.
     for window in range(2_000, 9_000, 500):
         written = sent((await passes(rows, window)).layout, rows)
         visible = [row["role"] for row in written if "tool_calls" not in row and row["role"] != "tool"]
-        assert ("user", "user") not in set(zip(visible, visible[1:], strict=False))
+        assert ("user", "user") not in set(pairwise(visible))
 
 
 @pytest.mark.parametrize("interrupts", [0, 1, 2])
@@ -161,7 +188,11 @@ async def test_a_client_that_alternates_still_does_for_every_cut(interrupts):
     """
     rows = []
     for n in range(14):
-        rows += [user(f"{n} " + "w " * 200), assistant("v " * 200), *([call("f"), result("a", 400)] if n % 3 == interrupts else [])]
+        rows += [
+            user(f"{n} " + "w " * 200),
+            assistant("v " * 200),
+            *([call("f"), result("a", 400)] if n % 3 == interrupts else []),
+        ]
     rows.append(user("last"))
     for window in range(1_500, 9_000, 300):
         made = await passes(rows, window)
@@ -289,7 +320,13 @@ async def test_signed_thinking_is_byte_exact_or_gone():
     A merged or trimmed assistant turn: 400, invalid signature.
     """
     signed = [{"type": "thinking", "thinking": "t " * 3_000, "signature": "s"}, {"type": "text", "text": "said"}]
-    rows = [user("go"), {"role": "assistant", "content": signed}, user("more"), {"role": "assistant", "content": signed}, user("end")]
+    rows = [
+        user("go"),
+        {"role": "assistant", "content": signed},
+        user("more"),
+        {"role": "assistant", "content": signed},
+        user("end"),
+    ]
     for window in (1_500, 4_000, 9_000):
         made = await passes(rows, window)
         for row in sent(made.layout, rows):
@@ -323,7 +360,12 @@ async def test_nothing_is_emitted_without_rows():
     """
     Forced recovery returned an empty list.
     """
-    for rows in ([user("x " * 9_000)], [assistant("x " * 9_000)], [result("a", 9_000)], [call("f"), result("a", 60_000)]):
+    for rows in (
+        [user("x " * 9_000)],
+        [assistant("x " * 9_000)],
+        [result("a", 9_000)],
+        [call("f"), result("a", 60_000)],
+    ):
         made = await passes(rows, 2_000)
         assert made is None or sent(made.layout, rows)
 
@@ -354,7 +396,11 @@ async def test_rows_in_chinese_are_folded_in_chinese():
     """
     A Chinese chat was summarised in English, and counted at four characters a token.
     """
-    rows = [row for n in range(40) for row in (user(f"问题 {n}：" + "请修复测试并说明原因。" * 20), assistant("好的，" + "已经修复完成。" * 20))]
+    rows = [
+        row
+        for n in range(40)
+        for row in (user(f"问题 {n}：" + "请修复测试并说明原因。" * 20), assistant("好的，" + "已经修复完成。" * 20))
+    ]
     made = await compact([*rows, user("继续")], 8_000, scribe=Scribe("## 目标\n修复全部测试，并说明每个错误的原因。"))
     text = text_of(sent(made.layout, [*rows, user("继续")])[0])
 

@@ -35,7 +35,14 @@ def test_a_failure_never_reads_as_a_success():
 
 @pytest.mark.parametrize(
     "line",
-    ["Traceback (most recent call last):", "exited with 2", "exit code: 1", "No such file", "permission denied", "错误：找不到"],
+    [
+        "Traceback (most recent call last):",
+        "exited with 2",
+        "exit code: 1",
+        "No such file",
+        "permission denied",
+        "错误：找不到",
+    ],
 )
 def test_failures_are_told_in_many_words(line):
     """
@@ -79,7 +86,9 @@ def test_a_fact_is_told_once_and_at_most_five_are():
     assert "1006" not in text
 
 
-@pytest.mark.parametrize("content", ["e" * 10_000, "错误" * 5_000, "error: " + "y" * 9_000, "1234567 " * 900, "/a/b/c/d.py " * 500])
+@pytest.mark.parametrize(
+    "content", ["e" * 10_000, "错误" * 5_000, "error: " + "y" * 9_000, "1234567 " * 900, "/a/b/c/d.py " * 500]
+)
 def test_a_stub_is_never_longer_than_200_characters(content):
     """
     Whatever the tool, its arguments and its output.

@@ -310,7 +310,11 @@ async def test_three_hundred_images_in_the_newest_row_leave_the_newest():
     Taking all of them out would lose what was asked about.
     """
     picture = image(size=900)["content"][1]
-    rows = [*chat_session(3)[1:], assistant("ok"), {"role": "user", "content": [{"type": "text", "text": "compare"}] + [picture] * 300}]
+    rows = [
+        *chat_session(3)[1:],
+        assistant("ok"),
+        {"role": "user", "content": [{"type": "text", "text": "compare"}] + [picture] * 300},
+    ]
     made = await passes(rows, 32_000)
     content = sent(made.layout, rows)[-1]["content"]
 
@@ -456,7 +460,11 @@ async def test_exact_duplicates_keep_the_newest():
     """
     The same file read again and again.
     """
-    same = [row for n in range(12) for row in (call("read", id=f"c{n}", path="a"), {**result(f"c{n}"), "content": "line " * 300})]
+    same = [
+        row
+        for n in range(12)
+        for row in (call("read", id=f"c{n}", path="a"), {**result(f"c{n}"), "content": "line " * 300})
+    ]
     rows = [user("go"), *same, assistant("done"), user("next")]
     ample = Budget(window=64_000, usable=57_600, threshold=8_000, fixed=0)
     made = await compact(rows, 64_000, budget=ample)
