@@ -26,7 +26,7 @@ from tests.support.folding import COUNTER, Scribe, passes, sent
 
 Row = dict[str, Any]
 
-EXAMPLES = int(os.environ.get("PROPERTY_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("PROPERTY_EXAMPLES", "20"))
 PURE = settings(max_examples=EXAMPLES, derandomize=True, deadline=None, database=None, phases=[Phase.generate])
 FRAME = 260
 """Tokens of a handover text and of the ask restated after it."""

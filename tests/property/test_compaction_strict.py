@@ -17,7 +17,7 @@ from proxy.simulator.rules import judge
 from tests.property.strategies import any_rows, conversations
 
 PURE = settings(
-    max_examples=40, derandomize=True, deadline=None, database=None, phases=[Phase.explicit, Phase.generate]
+    max_examples=30, derandomize=True, deadline=None, database=None, phases=[Phase.explicit, Phase.generate]
 )
 STRUCTURE = {"open_call", "orphan_result", "duplicate_result", "first_row", "alternation"}
 LEADING = st.lists(

@@ -22,11 +22,12 @@ from proxy.windows.reserve import threshold, usable
 
 Row = dict[str, Any]
 
+DEFAULTS = Ratios()
 COUNTER = TokenCounter(Vocabulary(), CountCache())
 """Counts by estimate: deterministic, and at hand without loading a table."""
 
 
-def budget(window: int, *, fixed: int = 0, ratios: Ratios = Ratios(), minimum: int = 0) -> Budget:
+def budget(window: int, *, fixed: int = 0, ratios: Ratios = DEFAULTS, minimum: int = 0) -> Budget:
     """
     Return the budget of a request, as the pipeline makes it.
     """
