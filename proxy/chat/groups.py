@@ -7,10 +7,10 @@ its own. Ids are matched within a group only, since clients reuse them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proxy.chat.messages import Message, is_call_row, is_tool_result, result_id, tool_calls
+from proxy.chat.messages import Message, is_call_row, is_system, is_tool_result, result_id, tool_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,48 @@ def group_starts(messages: Sequence[Message]) -> tuple[int, ...]:
     return tuple(group.start for group in groups(messages))
 
 
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """
+    Which call each result of a tool round answers, by row, and the calls that none answers.
+    """
+
+    answers: Mapping[int, str]
+    unanswered: tuple[str, ...]
+
+
+def matched(messages: Sequence[Message], group: Group) -> Matched:
+    """
+    Match the results of a tool round with its calls.
+
+    A result without an id answers the first call still open, as servers without ids read it. Calls that share an id
+    may have one result each; one between them is enough.
+    """
+    ids = [call.call_id for call in tool_calls(messages[group.start])]
+    wanted, answers = list(ids), dict[int, str]()
+    for index in range(group.start + 1, group.end):
+        given = result_id(messages[index]) or next(iter(wanted), "")
+        if given in wanted:
+            wanted.remove(given)
+            answers[index] = given
+    answered = set(answers.values())
+    return Matched(answers, tuple(call_id for call_id in dict.fromkeys(wanted) if call_id not in answered))
+
+
 def open_calls(messages: Sequence[Message], group: Group) -> tuple[str, ...]:
     """
     Return the call ids of a tool round that no result in the group answers.
     """
-    answered = {result_id(messages[index]) for index in range(group.start + 1, group.end)}
-    return tuple(call.call_id for call in tool_calls(messages[group.start]) if call.call_id not in answered)
+    return matched(messages, group).unanswered
 
 
 def pending_round(messages: Sequence[Message]) -> Group | None:
     """
     Return the tool round at the very end whose results the model has not answered yet, if there is one.
+
+    System rows after it change nothing: some clients add reminders there.
     """
-    all_groups = groups(messages)
-    if all_groups and all_groups[-1].is_tool_round:
-        return all_groups[-1]
+    for group in reversed(groups(messages)):
+        if not is_system(messages[group.start]):
+            return group if group.is_tool_round else None
     return None

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from proxy.chat.groups import Group, groups
+from proxy.chat.groups import Group, groups, matched
 from proxy.chat.messages import (
     Message,
     is_assistant,
@@ -46,6 +46,13 @@ def is_visible(message: Message) -> bool:
     return is_user(message) or (is_assistant(message) and not is_call_row(message))
 
 
+def has_prefill(messages: Sequence[Message]) -> bool:
+    """
+    Tell whether the last row is the beginning of the answer: an assistant row that calls no tools.
+    """
+    return bool(messages) and is_assistant(messages[-1]) and not is_call_row(messages[-1])
+
+
 def violations(messages: Sequence[Message]) -> frozenset[Violation]:
     """
     Return every kind of violation in *messages*.
@@ -62,16 +69,13 @@ def _pair_violations(messages: Sequence[Message]) -> Iterator[Violation]:
 
 
 def _round_violations(messages: Sequence[Message], group: Group) -> Iterator[Violation]:
-    wanted = [call.call_id for call in tool_calls(messages[group.start])]
+    pairs = matched(messages, group)
+    ids = {call.call_id for call in tool_calls(messages[group.start])}
     for index in range(group.start + 1, group.end):
-        answered = result_id(messages[index])
-        if answered in wanted:
-            wanted.remove(answered)
-        elif answered in [call.call_id for call in tool_calls(messages[group.start])]:
-            yield Violation.DUPLICATE_RESULT
-        else:
-            yield Violation.ORPHAN_RESULT
-    if wanted:
+        if index not in pairs.answers:
+            known = result_id(messages[index]) in ids
+            yield Violation.DUPLICATE_RESULT if known else Violation.ORPHAN_RESULT
+    if pairs.unanswered:
         at_end = group.end == len(messages)
         yield Violation.OPEN_CALL_AT_END if at_end else Violation.UNANSWERED_CALL
 

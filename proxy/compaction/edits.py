@@ -6,31 +6,40 @@ Each change is recomputed from the client's row whenever it is emitted; a record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from proxy.chat.json import clean_text, dumps
-from proxy.chat.messages import Message, is_text_part, part_text, parts_of
-from proxy.compaction.stubs import stub_text
+from proxy.chat.json import clean_text
+from proxy.chat.messages import Message, is_call_row, is_text_part, parts, parts_of
+from proxy.compaction.arguments import small_arguments
+from proxy.compaction.bodies import is_thinking_part, plain_text
+from proxy.compaction.media import is_media_part, without_media
+from proxy.compaction.stubs import duplicate_text, stub_text
 from proxy.records.record import Edit
 
 CUT_FIELDS = ("content", "reasoning_content", "reasoning")
 """Fields whose text may be cut inside; signed or encrypted blobs are never touched."""
-ARGUMENT_CHARACTERS = 600
-"""Call arguments above this length may be replaced as the last rung."""
+THINKING_FIELDS = ("reasoning_details", "thinking_blocks")
+"""Fields of signed reasoning: whole or not at all."""
+NO_THINKING = "[earlier reasoning is left out]"
 
 
 def apply_edit(rows: Sequence[Message], row: Message, edit: Edit) -> Message:
     """
     Return *row* (row ``edit.row`` of *rows*, perhaps edited before) with one edit applied.
     """
-    if edit.kind == "stub":
-        return {**row, "content": stub_text(rows, edit.row)}
-    if edit.kind == "media":
-        return _without_media(row)
-    if edit.kind == "arguments":
-        return _small_arguments(row)
-    return _cut(row, head=edit.head, tail=edit.tail)
+    match edit.kind:
+        case "stub":
+            return _stubbed(rows[edit.row], row, stub_text(rows, edit.row))
+        case "duplicate":
+            return _stubbed(rows[edit.row], row, duplicate_text(rows, edit.row))
+        case "media":
+            return without_media(row, keep=edit.tail)
+        case "arguments":
+            return small_arguments(row, shown=edit.head)
+        case "thinking":
+            return _without_thinking(row)
+        case "cut":
+            return _cut(row, head=edit.head, tail=edit.tail)
 
 
 def cut_text(text: str, *, head: int, tail: int) -> str:
@@ -54,6 +63,23 @@ def cut_lengths(cap: int) -> tuple[int, int]:
     return cap - tail, tail
 
 
+def has_thinking(row: Message) -> bool:
+    """
+    Tell whether a row carries reasoning that can only go as a whole.
+    """
+    return any(row.get(field) for field in THINKING_FIELDS) or any(map(is_thinking_part, parts(row)))
+
+
+def _stubbed(own: Message, row: Message, text: str) -> Message:
+    """
+    Return *row* with one line for content; a cache mark of its parts stays.
+    """
+    mark = next((part["cache_control"] for part in reversed(parts(own)) if part.get("cache_control")), None)
+    if mark is None:
+        return {**row, "content": text}
+    return {**row, "content": [{"type": "text", "text": text, "cache_control": mark}]}
+
+
 def _cut(row: Message, *, head: int, tail: int) -> Message:
     changed = dict(row)
     for field in CUT_FIELDS:
@@ -66,62 +92,19 @@ def _cut(row: Message, *, head: int, tail: int) -> Message:
 
 
 def _cut_part(part: Message, *, head: int, tail: int) -> Message:
-    return {**part, "text": cut_text(part_text(part), head=head, tail=tail)} if is_text_part(part) else part
+    if is_text_part(part):
+        return {**part, "text": cut_text(part["text"], head=head, tail=tail)}
+    if is_media_part(part) or is_thinking_part(part):
+        return part
+    text = plain_text(part)
+    shown = cut_text(text, head=head, tail=tail)
+    return part if shown == text else {"type": "text", "text": shown}
 
 
-def is_media_part(part: Message) -> bool:
-    """
-    Tell whether a part is an image, audio, a file, or anything else that is not text.
-    """
-    return (
-        not is_text_part(part) and "refusal" not in part and part.get("type") not in {"thinking", "redacted_thinking"}
-    )
-
-
-def _without_media(row: Message) -> Message:
-    content = row.get("content")
-    if not isinstance(content, (list, dict)):
-        return row
-    return {**row, "content": [_media_label(part) if is_media_part(part) else part for part in parts_of(content)]}
-
-
-def _media_label(part: Message) -> Message:
-    kind = str(part.get("type") or "media").replace("_url", "").replace("input_", "")
-    return {"type": "text", "text": f"[an earlier {kind} was here; it is left out]"}
-
-
-def _small_arguments(row: Message) -> Message:
-    changed = dict(row)
-    calls = row.get("tool_calls")
-    if isinstance(calls, list):
-        changed["tool_calls"] = [_small_call(call) for call in calls]
-    legacy = row.get("function_call")
-    if isinstance(legacy, dict):
-        changed["function_call"] = _small_body(legacy, "arguments", _argument_note)
+def _without_thinking(row: Message) -> Message:
+    changed = {key: value for key, value in row.items() if key not in THINKING_FIELDS}
+    if isinstance(row.get("content"), (list, dict)):
+        left = [part for part in parts(row) if not is_thinking_part(part)]
+        empty = None if is_call_row(row) else NO_THINKING
+        changed["content"] = left or empty
     return changed
-
-
-def _small_call(call: Any) -> Any:
-    if not isinstance(call, dict):
-        return call
-    changed = dict(call)
-    if isinstance(call.get("function"), dict):
-        changed["function"] = _small_body(call["function"], "arguments", _argument_note)
-    if isinstance(call.get("custom"), dict):
-        changed["custom"] = _small_body(call["custom"], "input", lambda text: cut_text(text, head=400, tail=100))
-    return changed
-
-
-def _small_body(body: Message, key: str, shorten: Callable[[str], str]) -> Message:
-    value = body.get(key)
-    if not isinstance(value, str) or len(value) <= ARGUMENT_CHARACTERS:
-        return body
-    return {**body, key: shorten(value)}
-
-
-def _argument_note(arguments: str) -> str:
-    """
-    Return a JSON object, since some servers refuse arguments that do not parse.
-    """
-    shown = clean_text(arguments[:200])
-    return dumps({"left_out": f"{len(arguments):,} characters of arguments", "begins_with": shown}).decode()

@@ -97,13 +97,8 @@ def rest_after(text: str) -> str:
     """
     Return what follows the end marker of a wrapped text: the client's own words, where both share a row.
     """
-    ours = _OURS.match(text)
-    if ours is not None:
-        return text[ours.end() :].partition(END_MARKER)[2].strip()
-    if _HERMES.match(text) is None:
-        return ""
-    pieces = _HERMES_END.split(text, maxsplit=1)
-    return pieces[1].strip() if len(pieces) > 1 else ""
+    halves = _halves(text)
+    return halves[1].strip() if halves else ""
 
 
 def ask_text(message: Message) -> str:
@@ -164,11 +159,23 @@ def neutralise(text: str) -> str:
 
 
 def _peel(text: str) -> str | None:
+    halves = _halves(text)
+    return None if halves is None else halves[0]
+
+
+def _halves(text: str) -> tuple[str, str] | None:
+    """
+    Return the summary in a wrapped text and what follows its end; the prefix, which names the end marker, is skipped.
+    """
     match = _OURS.match(text)
     if match is not None:
-        return text[match.end() :].partition(END_MARKER)[0]
+        body, _, rest = text[match.end() :].partition(END_MARKER)
+        return body, rest
     match = _HERMES.match(text)
-    return None if match is None else _HERMES_END.split(text[match.end() :], maxsplit=1)[0]
+    if match is None:
+        return None
+    body, *after = _HERMES_END.split(text[match.end() :], maxsplit=1)
+    return body, after[0] if after else ""
 
 
 def _pick(texts: Mapping[str, str], language: str) -> str:

@@ -7,13 +7,15 @@ later turn. Row numbers count from the first row after the leading system rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from proxy.chat.language import detect_language
 from proxy.chat.messages import Message, is_user, parts, parts_of
+from proxy.chat.roles import is_visible
 from proxy.compaction import handover
 from proxy.compaction.edits import apply_edit, cut_text
+from proxy.compaction.repair import filler
 from proxy.records.record import Edit, Record
 
 
@@ -39,9 +41,24 @@ class Layout:
         The number of leading rows that a request must share for this layout to apply.
         """
         marks = [self.cut, *(edit.row + 1 for edit in self.edits)]
+        marks += [edit.head + 1 for edit in self.edits if edit.kind == "duplicate"]
         if self.restated is not None:
             marks.append(self.restated + 1)
         return max(marks)
+
+
+def with_edits(layout: Layout, edits: Iterable[Edit]) -> Layout:
+    """
+    Return the layout with further *edits*, in the order of their rows; one that only repeats another is left out.
+
+    The first edit of a kind stands, but for media and arguments, of which ever less may be kept.
+    """
+    known = {(edit.row, edit.kind): edit for edit in layout.edits}
+    for edit in edits:
+        older = known.get((edit.row, edit.kind))
+        if older is None or (edit.kind in {"media", "arguments"} and (edit.head, edit.tail) < (older.head, older.tail)):
+            known[edit.row, edit.kind] = edit
+    return replace(layout, edits=tuple(sorted(known.values(), key=lambda edit: edit.row)))
 
 
 def layout_of(record: Record) -> Layout:
@@ -51,22 +68,31 @@ def layout_of(record: Record) -> Layout:
     return Layout(**{name: getattr(record, name) for name in Layout.__slots__})
 
 
+def edited(layout: Layout, rows: Sequence[Message]) -> dict[int, Message]:
+    """
+    Return the kept rows that are written otherwise than the client wrote them, by their number.
+    """
+    changed: dict[int, Message] = {}
+    for edit in layout.edits:
+        if edit.row < layout.head_end or edit.row >= layout.cut:
+            changed[edit.row] = apply_edit(rows, changed.get(edit.row, rows[edit.row]), edit)
+    return changed
+
+
 def emit(layout: Layout, rows: Sequence[Message]) -> list[Message]:
     """
     Return the rows as they are sent; an unchanged row is the client's own object.
     """
-    edits: dict[int, list[Edit]] = {}
-    for edit in layout.edits:
-        edits.setdefault(edit.row, []).append(edit)
-    head = [_edited(rows, index, edits) for index in range(layout.head_end)]
-    tail = [_edited(rows, index, edits) for index in range(layout.cut, len(rows))]
+    changed = edited(layout, rows)
+    head = [changed.get(index, rows[index]) for index in range(layout.head_end)]
+    tail = [changed.get(index, rows[index]) for index in range(layout.cut, len(rows))]
     if layout.summary is None:
         return head + tail
     text = summary_text(layout, rows)
     mark = _folded_cache_mark(rows[layout.head_end : layout.cut])
     if tail and is_user(tail[0]):
         return [*head, _merged(text, tail[0], mark), *tail[1:]]
-    return [*head, _summary_row(text, mark), *tail]
+    return [*head, _summary_row(text, mark), *_alternating(tail, rows[: layout.cut])]
 
 
 def summary_text(layout: Layout, rows: Sequence[Message]) -> str:
@@ -82,11 +108,19 @@ def summary_text(layout: Layout, rows: Sequence[Message]) -> str:
     return text + "\n\n" + handover.restate(ask, detect_language([ask]))
 
 
-def _edited(rows: Sequence[Message], index: int, edits: dict[int, list[Edit]]) -> Message:
-    row = rows[index]
-    for edit in edits.get(index, ()):
-        row = apply_edit(rows, row, edit)
-    return row
+def _alternating(tail: list[Message], before: Sequence[Message]) -> list[Message]:
+    """
+    Keep the summary, a user row, and the next user row apart where only tool rounds or system rows stand between.
+
+    The client itself had an answer there, now folded. Where it had none, its own two user rows in a row stay so.
+    """
+    first = next((index for index, row in enumerate(tail) if is_visible(row)), None)
+    if first is None or not is_user(tail[first]):
+        return tail
+    last = next((row for row in reversed(before) if is_visible(row)), None)
+    if last is not None and is_user(last):
+        return tail
+    return [*tail[:first], filler(tail[first]), *tail[first:]]
 
 
 def _summary_row(text: str, mark: object) -> Message:

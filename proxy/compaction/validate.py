@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxy.chat.messages import Message, is_assistant, is_call_row, is_user, parts, text_of
-from proxy.chat.roles import violations
+from proxy.chat.messages import Message, is_user, parts, text_of
+from proxy.chat.roles import has_prefill, violations
 from proxy.compaction.bound import is_real_ask
 from proxy.compaction.handover import END_MARKER
 from proxy.errors import IllegalPlanError
@@ -25,7 +25,7 @@ def validate(planned: Sequence[Message], own: Sequence[Message], *, strict: bool
         introduced.append("no rows")
     if any(is_real_ask(row) for row in own) and not _asks_something(planned):
         introduced.append("no user text after the summary")
-    if _is_prefill(own) and (not planned or planned[-1] is not own[-1]):
+    if has_prefill(own) and (not planned or planned[-1] is not own[-1]):
         introduced.append("the prefill is not last")
     if _cache_marks(planned) > max(CACHE_MARKS, _cache_marks(own)):
         introduced.append("too many cache marks")
@@ -40,10 +40,6 @@ def _asks_something(planned: Sequence[Message]) -> bool:
 def _text_after_marker(row: Message) -> bool:
     text = text_of(row)
     return END_MARKER in text and bool(text.rpartition(END_MARKER)[2].strip())
-
-
-def _is_prefill(rows: Sequence[Message]) -> bool:
-    return bool(rows) and is_assistant(rows[-1]) and not is_call_row(rows[-1])
 
 
 def _cache_marks(rows: Sequence[Message]) -> int:

@@ -6,48 +6,26 @@ Source: the five phases of the reference design, carried over to a proxy that ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
-from proxy.chat.groups import groups, pending_round
-from proxy.chat.messages import Message, is_user, parts, text_of
+from proxy.chat.groups import group_starts, pending_round
+from proxy.chat.messages import Message, is_system, is_user
+from proxy.chat.roles import has_prefill
 from proxy.compaction import handover
 from proxy.compaction.bound import TailRule, head_end, is_real_ask, tail_start
-from proxy.compaction.edits import is_media_part
-from proxy.compaction.fit import argument_edits, cut_bodies
-from proxy.compaction.layout import Layout
-from proxy.compaction.prune import media_edits, prune_frontier, stub_edits
+from proxy.compaction.fit import fewer_media
+from proxy.compaction.layout import Layout, edited, with_edits
+from proxy.compaction.media import media_count
+from proxy.compaction.prune import media_edits, prune_edits, prune_frontier
 from proxy.compaction.restate import restating
-from proxy.engines.base import Compaction, Engine, Posture, Report, Summarize, Task
+from proxy.compaction.shorten import shorten
+from proxy.engines.base import Compaction, Engine, Posture, Summarize, Task
+from proxy.engines.bench import Bench
+from proxy.engines.fitting import cut_to_fit
 from proxy.engines.sizer import Sizer
-from proxy.records.record import Edit
-from proxy.summaries.base import Summary, SummaryJob
+from proxy.summaries.base import SummaryJob
 from proxy.tokens.counter import TokenCounter
-
-
-@dataclass(frozen=True, slots=True)
-class _Bench:
-    """
-    What every step of one compaction works with.
-    """
-
-    task: Task
-    sizer: Sizer
-
-    @property
-    def rows(self) -> list[Message]:
-        return list(self.task.rows)
-
-    def fits(self, layout: Layout, limit: int) -> bool:
-        within_bytes = self.task.byte_limit is None or self.sizer.bytes(layout) <= self.task.byte_limit
-        return within_bytes and self.sizer.tokens(layout) <= limit
-
-    @property
-    def base(self) -> Layout:
-        """
-        The layout to build on: the previous one, or the client's own rows.
-        """
-        return self.task.previous or Layout(head_end=0, cut=0, summary=None)
 
 
 class Compressor(Engine):
@@ -64,79 +42,50 @@ class Compressor(Engine):
         """
         Return a layout at or below the target where one can be had; what does not fit is reported, never looped on.
         """
-        bench = _Bench(task, Sizer(task.rows, self._counter, fixed=task.budget.fixed))
-        before = bench.sizer.tokens(task.previous)
+        bench = Bench(task, Sizer(task.rows, self._counter, fixed=task.budget.fixed), list(task.rows))
+        if not bench.rows:
+            return bench.refused("there is nothing but system rows")
         if task.budget.fixed >= task.budget.usable:
-            return Compaction(None, Report(before, before, fits=False, why="system and tools alone fill the window"))
+            return bench.refused("system and tools alone fill the window")
         for cheap in _without_model(bench):
             if bench.fits(cheap, task.budget.target):
-                return _finished(bench, cheap, before)
-        return await self._fold(bench, before, summarize)
+                return bench.finished(cheap)
+        return await self._fold(bench, summarize)
 
-    async def _fold(self, bench: _Bench, before: int, summarize: Summarize) -> Compaction:
+    async def _fold(self, bench: Bench, summarize: Summarize) -> Compaction:
         bounds = _bounds(bench)
         if bounds.cut <= max(bench.base.cut if bench.base.summary else 0, bounds.head_end):
-            return self._fitted(bench, _fallback_layout(bench), before)
+            *_, pruned = _without_model(bench)
+            return bench.finished(_fitted(bench, pruned))
         job = _summary_job(bench, bounds)
         summary = await summarize(job)
-        text = handover.hand_over(summary.text, window=bench.task.budget.window)
+        text = shorten(summary.text, tokens=job.ceiling_tokens, count=self._counter.text)
+        text = handover.hand_over(text, window=bench.task.budget.window)
         layout = replace(bounds, summary=text, depth=_depth(bench) + 1)
-        return self._fitted(bench, layout, before, summary=summary, job=job)
-
-    def _fitted(
-        self,
-        bench: _Bench,
-        layout: Layout,
-        before: int,
-        *,
-        summary: Summary | None = None,
-        job: SummaryJob | None = None,
-    ) -> Compaction:
-        if bench.task.posture is not Posture.NORMAL:
-            layout = _cut_to_fit(bench, layout)
-        return _finished(bench, layout, before, summary=summary, job=job)
+        return bench.finished(_fitted(bench, layout), summary=summary, job=job)
 
 
-def _finished(
-    bench: _Bench, layout: Layout, before: int, *, summary: Summary | None = None, job: SummaryJob | None = None
-) -> Compaction:
-    after = bench.sizer.tokens(layout)
-    fits = bench.fits(layout, bench.task.budget.usable)
-    least_gain = bench.task.budget.ratios.minimum_gain * before
-    smaller_bytes = bench.task.byte_limit is not None and fits
-    report = Report(
-        before,
-        after,
-        folded=layout.cut - layout.head_end,
-        edited=len(layout.edits),
-        fits=fits,
-        summary=summary,
-        job=job,
-    )
-    if before - after < least_gain and not smaller_bytes:
-        return Compaction(None, replace(report, after=before, fits=False, why="the gain would be too small"))
-    return Compaction(layout, report)
+def _fitted(bench: Bench, layout: Layout) -> Layout:
+    return layout if bench.task.posture is Posture.NORMAL else cut_to_fit(bench, layout)
 
 
-def _without_model(bench: _Bench) -> Iterator[Layout]:
+def _without_model(bench: Bench) -> Iterator[Layout]:
     """
     Yield the layouts that need no summary, the gentlest first.
     """
     rows, base = bench.rows, bench.base
     frontier = _frontier(bench)
+    newest = _newest_media(rows)
     if bench.task.posture is not Posture.NORMAL or bench.task.byte_limit is not None:
-        yield _with_edits(base, media_edits(rows, start=base.cut, frontier=_newest_media(rows)))
-    media = media_edits(rows, start=base.cut, frontier=min(frontier, _newest_media(rows)))
-    yield _with_edits(base, (*stub_edits(rows, start=base.cut, frontier=frontier), *media))
+        base = with_edits(base, media_edits(rows, range(base.cut, newest), keep=0))
+        yield base
+    if bench.task.byte_limit is not None:
+        yield fewer_media(base, rows, fits=lambda layout: bench.fits(layout, bench.task.budget.target))
+    media = media_edits(rows, range(base.cut, min(frontier, newest)), keep=0)
+    yield with_edits(base, (*prune_edits(rows, start=base.cut, frontier=frontier), *media))
 
 
-def _with_edits(layout: Layout, edits: tuple[Edit, ...]) -> Layout:
-    known = {(edit.row, edit.kind) for edit in layout.edits}
-    new = tuple(edit for edit in edits if (edit.row, edit.kind) not in known)
-    return replace(layout, edits=tuple(sorted((*layout.edits, *new), key=lambda edit: edit.row)))
-
-
-def _frontier(bench: _Bench) -> int:
+def _frontier(bench: Bench) -> int:
     task = bench.task
     if task.posture is not Posture.NORMAL:
         pending = pending_round(bench.rows)
@@ -153,15 +102,15 @@ def _newest_media(rows: list[Message]) -> int:
     """
     Return the newest row that carries media; that one is kept longest.
     """
-    return max((i for i, row in enumerate(rows) if any(is_media_part(part) for part in parts(row))), default=0)
+    return max((index for index, row in enumerate(rows) if media_count(row)), default=0)
 
 
-def _bounds(bench: _Bench) -> Layout:
+def _bounds(bench: Bench) -> Layout:
     """
     Return the layout of the fold, its summary still to be written.
     """
     task, rows = bench.task, bench.rows
-    pruned = _with_edits(bench.base, stub_edits(rows, start=bench.base.cut, frontier=_frontier(bench)))
+    *_, pruned = _without_model(bench)
     costs = _costs_after(bench, pruned)
     cut = _tail_start(bench, costs)
     head = 0
@@ -169,21 +118,20 @@ def _bounds(bench: _Bench) -> Layout:
         head = head_end(rows, protect_first=task.budget.ratios.protect_first, has_system=bool(task.system))
         if head >= cut or sum(costs[:head]) > (task.budget.target - task.budget.fixed) // 4:
             head = 0
-    edits = tuple(edit for edit in pruned.edits if edit.row >= cut or edit.row < head)
-    layout = Layout(head_end=head, cut=cut, summary="", edits=edits)
-    return restating(layout, rows, bench.sizer.costs, room=max(task.budget.room // 4, 1))
+    # In the head, no stub may point to a result that is folded.
+    edits = (edit for edit in pruned.edits if edit.row >= cut or (edit.row < head and edit.kind != "duplicate"))
+    layout = Layout(head_end=head, cut=cut, summary=handover.hand_over("", window=task.budget.window))
+    return restating(with_edits(layout, edits), rows, bench.sizer.costs, room=max(task.budget.room // 4, 1))
 
 
-def _costs_after(bench: _Bench, layout: Layout) -> list[int]:
+def _costs_after(bench: Bench, layout: Layout) -> list[int]:
     costs = list(bench.sizer.costs)
-    for edit in layout.edits:
-        alone = Layout(head_end=0, cut=edit.row, summary=None, edits=(edit,))
-        without = Layout(head_end=0, cut=edit.row, summary=None)
-        costs[edit.row] += bench.sizer.tokens(alone) - bench.sizer.tokens(without)
+    for index, row in edited(layout, bench.rows).items():
+        costs[index] = bench.sizer.counter.message(row)
     return costs
 
 
-def _tail_start(bench: _Bench, costs: list[int]) -> int:
+def _tail_start(bench: Bench, costs: list[int]) -> int:
     budget, rows = bench.task.budget, bench.rows
     if bench.task.posture is Posture.NORMAL:
         tail = max(budget.tail - bench.task.keep_growing, 0)
@@ -195,15 +143,18 @@ def _tail_start(bench: _Bench, costs: list[int]) -> int:
 
 def _newest_turn(rows: list[Message]) -> int:
     """
-    Return where the least tail begins: the pending round, or the latest user row with a prefill after it.
+    Return where the least tail begins: the pending round or the last turn, with the ask that a prefill follows.
+
+    System rows after it come with it.
     """
-    last = groups(rows)[-1]
-    if last.is_tool_round or is_user(rows[last.start]):
-        return last.start
-    return max((index for index, row in enumerate(rows) if is_user(row)), default=last.start)
+    starts = [start for start in group_starts(rows) if not is_system(rows[start])]
+    if not starts:
+        return group_starts(rows)[-1]
+    asked_before = len(starts) > 1 and is_user(rows[starts[-2]]) and has_prefill(rows)
+    return starts[-2] if asked_before else starts[-1]
 
 
-def _summary_job(bench: _Bench, bounds: Layout) -> SummaryJob:
+def _summary_job(bench: Bench, bounds: Layout) -> SummaryJob:
     rows, budget, base = bench.rows, bench.task.budget, bench.base
     folding = base.summary is not None and _depth(bench) > 0
     fresh = [*rows[: base.head_end], *rows[base.cut : bounds.cut]] if folding else rows[bounds.head_end : bounds.cut]
@@ -221,7 +172,7 @@ def _summary_job(bench: _Bench, bounds: Layout) -> SummaryJob:
     )
 
 
-def _first_ask(bench: _Bench, bounds: Layout) -> str:
+def _first_ask(bench: Bench, bounds: Layout) -> str:
     """
     Return the first real ask where it is folded and not restated whole.
     """
@@ -229,38 +180,12 @@ def _first_ask(bench: _Bench, bounds: Layout) -> str:
     restated_whole = first is not None and first == bounds.restated and not bounds.restated_head
     if first is None or restated_whole or not bounds.head_end <= first < bounds.cut:
         return ""
-    return text_of(bench.rows[first])
+    return handover.ask_text(bench.rows[first])
 
 
-def _depth(bench: _Bench) -> int:
+def _depth(bench: Bench) -> int:
     """
     Return how many folds the next summary stands on; past the limit it is made from the originals again.
     """
     depth = bench.base.depth
     return 0 if depth >= bench.task.rederive_depth else depth
-
-
-def _fallback_layout(bench: _Bench) -> Layout:
-    """
-    Return the layout for when there is nothing to fold: what is stubbed can at least be made smaller.
-    """
-    *_, pruned = _without_model(bench)
-    return pruned
-
-
-def _cut_to_fit(bench: _Bench, layout: Layout) -> Layout:
-    """
-    Cut inside long bodies, then call arguments, then media, until the layout fits what is usable.
-    """
-    rows, limit = bench.rows, bench.task.budget.usable
-    steps: list[Callable[[Layout], Layout]] = [lambda plan: plan]
-    if bench.task.posture is Posture.HARD_FIT:
-        steps += [
-            lambda plan: _with_edits(plan, argument_edits(rows, start=plan.cut)),
-            lambda plan: _with_edits(plan, media_edits(rows, start=plan.cut, frontier=len(rows))),
-        ]
-    for step in steps:
-        layout = cut_bodies(step(layout), rows, fits=lambda plan: bench.fits(plan, limit))
-        if bench.fits(layout, limit):
-            break
-    return layout

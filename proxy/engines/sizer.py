@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from proxy.chat.json import dumps
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout, emit
+from proxy.compaction.repair import repair_pairs
 from proxy.tokens.counter import TokenCounter
 
 
@@ -36,15 +37,16 @@ class Sizer:
         """
         Return the tokens of the whole request in this layout; ``None`` stands for the client's own rows.
         """
-        rows = self._rows if layout is None else emit(layout, self._rows)
-        return self._fixed + sum(self._cost(row) for row in rows)
+        return self._fixed + sum(self._cost(row) for row in self._emitted(layout))
 
     def bytes(self, layout: Layout | None) -> int:
         """
         Return the bytes of the rows in this layout.
         """
-        rows = self._rows if layout is None else emit(layout, self._rows)
-        return sum(self._size(row) + 1 for row in rows)
+        return sum(self._size(row) + 1 for row in self._emitted(layout))
+
+    def _emitted(self, layout: Layout | None) -> Sequence[Message]:
+        return self._rows if layout is None else repair_pairs(emit(layout, self._rows))
 
     def _cost(self, row: Message) -> int:
         index = self._own.get(id(row))

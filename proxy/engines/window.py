@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from proxy.compaction import handover
 from proxy.compaction.bound import TailRule, tail_start
-from proxy.compaction.fit import cut_bodies
 from proxy.compaction.layout import Layout
 from proxy.compaction.restate import restating
-from proxy.engines.base import Compaction, Engine, Posture, Report, Summarize, Task
+from proxy.engines.base import Compaction, Engine, Posture, Summarize, Task
+from proxy.engines.bench import Bench
+from proxy.engines.fitting import cut_to_fit
 from proxy.engines.sizer import Sizer
 from proxy.tokens.counter import TokenCounter
 
@@ -30,17 +31,18 @@ class Window(Engine):
         """
         Return the layout that keeps the newest rows alone.
         """
-        sizer = Sizer(task.rows, self._counter, fixed=task.budget.fixed)
-        before = sizer.tokens(task.previous)
-        kept = max(task.budget.target - task.budget.fixed, 1)
+        budget = task.budget
+        bench = Bench(task, Sizer(task.rows, self._counter, fixed=budget.fixed), list(task.rows))
+        kept = max(budget.target - budget.fixed, 1)
         if task.posture is not Posture.NORMAL:
             kept //= 4
-        cut = tail_start(task.rows, sizer.costs, TailRule(kept, kept, rows=1, user_rounds=1))
+        cut = tail_start(bench.rows, bench.sizer.costs, TailRule(kept, kept, rows=1, user_rounds=1))
         if cut == 0 and task.posture is Posture.NORMAL:
-            return Compaction(None, Report(before, before, fits=False, why="nothing can be left out"))
-        layout = Layout(head_end=0, cut=cut, summary=handover.wrap(NOTICE), depth=1)
-        layout = restating(layout, task.rows, sizer.costs, room=max(task.budget.room // 4, 1))
+            return bench.refused("nothing can be left out")
+        layout = bench.base
+        if cut > layout.cut:
+            layout = Layout(head_end=0, cut=cut, summary=handover.hand_over(NOTICE, window=budget.window), depth=1)
+            layout = restating(layout, bench.rows, bench.sizer.costs, room=max(budget.room // 4, 1))
         if task.posture is not Posture.NORMAL:
-            layout = cut_bodies(layout, task.rows, fits=lambda plan: sizer.tokens(plan) <= task.budget.usable)
-        after = sizer.tokens(layout)
-        return Compaction(layout, Report(before, after, folded=cut, fits=after <= task.budget.usable))
+            layout = cut_to_fit(bench, layout)
+        return bench.finished(layout)

@@ -12,8 +12,9 @@ from typing import Any
 import structlog
 
 from proxy.compaction.handover import hand_over
-from proxy.compaction.layout import Layout, layout_of
-from proxy.compaction.prune import prune_frontier, stub_edits
+from proxy.compaction.layout import Layout, layout_of, with_edits
+from proxy.compaction.prune import prune_edits, prune_frontier
+from proxy.compaction.shorten import shorten
 from proxy.engines.base import Compaction, Engine, Posture, Report
 from proxy.engines.base import Task as EngineTask
 from proxy.engines.sizer import Sizer
@@ -26,7 +27,7 @@ from proxy.pipeline.scene import Scene
 from proxy.pipeline.summarizing import Summarizing
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.record import Record
-from proxy.summaries.base import Summary
+from proxy.summaries.base import Summary, SummaryJob
 from proxy.tokens.counter import TokenCounter
 
 log = structlog.get_logger()
@@ -144,9 +145,7 @@ class Compacting:
         frontier = prune_frontier(
             scene.rows, size.costs, protect_last=budget.ratios.protect_last, ceiling=budget.tail_ceiling
         )
-        known = {edit.row for edit in layout.edits}
-        stubs = stub_edits(scene.rows, start=layout.cut, frontier=frontier)
-        moved = replace(layout, edits=(*layout.edits, *(edit for edit in stubs if edit.row not in known)))
+        moved = with_edits(layout, prune_edits(scene.rows, start=layout.cut, frontier=frontier))
         before, after = size.tokens(scene.resumed), size.tokens(moved)
         small = after < (budget.target + budget.threshold) // 2
         if not small or before - after < budget.ratios.minimum_gain * before:
@@ -189,16 +188,19 @@ class Compacting:
             return
         late = self._summarizing.late(scene, job)
         if late is not None:
-            self._tasks.start(self._keep_late(late, scene, made, record), name="late summary")
+            self._tasks.start(self._keep_late(late, job, scene, made, record), name="late summary")
 
-    async def _keep_late(self, late: Task[Summary], scene: Scene, made: Compaction, record: Record) -> None:
+    async def _keep_late(
+        self, late: Task[Summary], job: SummaryJob, scene: Scene, made: Compaction, record: Record
+    ) -> None:
         try:
             summary = await shield(late)
         except SummaryError:
             return
         if summary.degraded or made.layout is None:
             return
-        text = hand_over(summary.text, window=scene.budget.window)
+        short = shorten(summary.text, tokens=job.ceiling_tokens, count=self._counter.text)
+        text = hand_over(short, window=scene.budget.window)
         layout = replace(made.layout, summary=text)
         report = replace(made.report, summary=summary)
         facts = self._facts(report, _Start(layout, record), pending=True)

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from proxy.chat.messages import parts
-from proxy.compaction.edits import is_media_part
+from proxy.compaction.media import is_media_part
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.plan import Plan

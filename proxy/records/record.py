@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from proxy.chat.json import dumps, loads
 
-EditKind = Literal["stub", "cut", "media", "arguments"]
+EditKind = Literal["stub", "duplicate", "cut", "media", "arguments", "thinking"]
 DIGEST_BYTES = 16
 
 
@@ -20,9 +20,10 @@ class Edit:
     """
     How one kept row is changed, recomputed from the client's row each time it is emitted.
 
-    ``stub``: a tool result becomes one informative line. ``cut``: text keeps *head* and *tail* characters.
-    ``media``: images and other data are replaced by a label. ``arguments``: over-long call arguments become a small
-    JSON object.
+    ``stub``: a tool result becomes one informative line. ``duplicate``: the same, where row *head* has the same result.
+    ``cut``: text keeps *head* and *tail* characters. ``media``: images and other data are replaced by a label, but for
+    the newest *tail* of them. ``arguments``: over-long call arguments become a small JSON object that shows *head*
+    characters. ``thinking``: signed reasoning goes as a whole.
     """
 
     row: int

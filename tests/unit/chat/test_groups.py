@@ -1,4 +1,4 @@
-from proxy.chat.groups import Group, group_starts, groups, open_calls, pending_round
+from proxy.chat.groups import Group, group_starts, groups, matched, open_calls, pending_round
 
 USER = {"role": "user", "content": "u"}
 SAID = {"role": "assistant", "content": "s"}
@@ -69,3 +69,35 @@ def test_the_pending_round_is_a_tool_round_at_the_very_end() -> None:
     assert pending_round(rows) == Group(1, 3, True)
     assert pending_round([*rows, SAID]) is None
     assert pending_round([USER, result("a")]) is None
+
+
+def test_a_reminder_after_the_pending_round_does_not_hide_it() -> None:
+    """
+    Some clients end every request with a system row.
+    """
+    rows = [USER, call("a"), result("a"), {"role": "system", "content": "rules"}]
+
+    assert pending_round(rows) == Group(1, 3, True)
+    assert pending_round([{"role": "system", "content": "rules"}]) is None
+
+
+def test_results_without_ids_answer_the_calls_in_order() -> None:
+    """
+    Servers without ids read them so.
+    """
+    rows = [call("a", "b"), {"role": "tool", "content": "1"}, {"role": "tool", "content": "2"}, {"role": "tool"}]
+    pairs = matched(rows, groups(rows)[0])
+
+    assert pairs.answers == {1: "a", 2: "b"}
+    assert pairs.unanswered == ()
+
+
+def test_calls_that_share_an_id_may_have_a_result_each() -> None:
+    """
+    One between them is enough.
+    """
+    rows = [call("a", "a"), result("a"), result("a"), result("a")]
+
+    assert matched(rows, groups(rows)[0]).answers == {1: "a", 2: "a"}
+    assert matched(rows[:2], groups(rows[:2])[0]).unanswered == ()
+    assert matched(rows[:1], groups(rows[:1])[0]).unanswered == ("a",)
