@@ -1,0 +1,40 @@
+"""
+Small worlds for scenarios.
+"""
+
+from typing import Any
+
+import pytest
+
+from tests.support.worlds import THRESHOLD, WINDOW, World, WorldFactory
+
+
+@pytest.fixture
+def world_factory(upstream_factory: Any, proxy_factory: Any, exact_counter: Any) -> WorldFactory:
+    """
+    Start worlds: *sim* are the simulator's settings, *compaction* and the rest the proxy's.
+
+    The proxy knows the window unless it is *blind*; then it believes the default of 128,000 tokens.
+    """
+
+    async def start(
+        *,
+        sim: dict[str, Any] | None = None,
+        compaction: dict[str, Any] | None = None,
+        upstream: dict[str, Any] | None = None,
+        blind: bool = False,
+        **settings: Any,
+    ) -> World:
+        told = {"window": WINDOW, "counter": exact_counter, "summary_markers": ("<record ",), "summary_tokens": 300}
+        simulator = await upstream_factory(**{**told, **(sim or {})})
+        known = {"discover": False} if blind else {"context_window": WINDOW}
+        early = {} if blind else {"threshold_tokens": THRESHOLD}
+        proxied = await proxy_factory(
+            simulator.url,
+            upstream={**known, **(upstream or {})},
+            compaction={"prepare_at": None, **early, **(compaction or {})},
+            **settings,
+        )
+        return World(simulator, proxied)
+
+    return start
