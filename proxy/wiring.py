@@ -20,7 +20,7 @@ from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window as WindowEngine
 from proxy.errors import StoreError
 from proxy.pipeline.asking import ModelAsker
-from proxy.pipeline.chat_completions import ChatCompletions
+from proxy.pipeline.chat_completions import ChatCompletions, Steps
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
@@ -179,10 +179,12 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
     return ChatCompletions(
         core.router,
         identifier,
-        planner,
-        Recovering(planner, sending.send, learning, metrics=core.metrics),
-        Settling(learning, Preparation(compacting, core.tasks), metrics=core.metrics, clock=core.clock),
-        metrics=core.metrics,
+        Steps(
+            planner,
+            Recovering(planner, sending.send, learning, metrics=core.metrics),
+            Settling(learning, Preparation(compacting, core.tasks), metrics=core.metrics, clock=core.clock),
+            core.metrics,
+        ),
         clock=core.clock,
         disclose=settings.disclose,
     )

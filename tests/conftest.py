@@ -15,7 +15,11 @@ def clean_environ(monkeypatch: pytest.MonkeyPatch) -> None:
     Take proxies and our own variables out of the environment.
     """
     for name in tuple(os.environ):
-        if name.startswith("CONCERTINA_") and name != "CONCERTINA_SHARED":
-            monkeypatch.delenv(name)
-        elif name.lower() in {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "openai_base_url"}:
+        if (name.startswith("CONCERTINA_") and name != "CONCERTINA_SHARED") or name.lower() in {
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
+            "no_proxy",
+            "openai_base_url",
+        }:
             monkeypatch.delenv(name)

@@ -82,7 +82,13 @@ def is_call_row(message: Message) -> bool:
     """
     Tell whether the row is an assistant row that calls tools.
     """
-    return bool(tool_calls(message))
+    # Asked of every row on every turn, so nothing is built to find out.
+    if message.get("role") != "assistant":
+        return False
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and any(isinstance(call, dict) for call in calls):
+        return True
+    return isinstance(message.get("function_call"), dict)
 
 
 def result_id(message: Message) -> str:
@@ -153,7 +159,8 @@ def is_image_part(part: Message) -> bool:
     """
     Tell whether a part is an image, in the chat-completions form or that of relatives.
     """
-    return part.get("type") in {"image_url", "image", "input_image"} or "image_url" in part
+    # A tuple: what a client put there need not be hashable.
+    return part.get("type") in ("image_url", "image", "input_image") or "image_url" in part
 
 
 def leading_system_rows(messages: Sequence[Message]) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proxy.chat.groups import group_starts
 from proxy.chat.language import detect_language
 from proxy.chat.messages import Message, is_user, parts, parts_of
 from proxy.compaction import handover
@@ -50,13 +49,6 @@ def layout_of(record: Record) -> Layout:
     Return the layout that a record froze.
     """
     return Layout(**{name: getattr(record, name) for name in Layout.__slots__})
-
-
-def applies(layout: Layout, rows: Sequence[Message]) -> bool:
-    """
-    Tell whether the layout can be laid over *rows*: something live follows the cut, and the cut splits no tool round.
-    """
-    return len(rows) > layout.cut and layout.covered <= len(rows) and layout.cut in group_starts(rows)
 
 
 def emit(layout: Layout, rows: Sequence[Message]) -> list[Message]:

@@ -15,6 +15,7 @@ The life of one exchange, step by step.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 
 import structlog
 
@@ -37,6 +38,18 @@ from proxy.upstream.wire import Answer, Incoming
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """
+    Who takes the steps of an exchange.
+    """
+
+    planner: Planner
+    recovering: Recovering
+    settling: Settling
+    metrics: Metrics
+
+
 class ChatCompletions:
     """
     Answers chat completions.
@@ -46,20 +59,17 @@ class ChatCompletions:
         self,
         router: Router,
         identifier: Identifier,
-        planner: Planner,
-        recovering: Recovering,
-        settling: Settling,
+        steps: Steps,
         *,
-        metrics: Metrics,
         clock: Callable[[], float],
         disclose: bool,
     ) -> None:
         self._router = router
         self._identifier = identifier
-        self._planner = planner
-        self._recovering = recovering
-        self._settling = settling
-        self._metrics = metrics
+        self._planner = steps.planner
+        self._recovering = steps.recovering
+        self._settling = steps.settling
+        self._metrics = steps.metrics
         self._clock = clock
         self._disclose = disclose
 

@@ -75,7 +75,7 @@ class Compacting:
         if start.prepared and not demand.shrinks:
             ready = self._taken_up(scene, start, size)
             if ready is not None:
-                plan = await self._kept(exchange, scene, ready, start)
+                plan = await self._kept(scene, ready, start)
                 if plan is not None:
                     return plan
         return await self._passes(exchange, scene, demand, start)
@@ -104,7 +104,7 @@ class Compacting:
             made = await engine.compact(task, summarize=summarize)
             if made.layout is None:
                 continue
-            better = await self._kept(exchange, scene, made, start, changes=demand.changes)
+            better = await self._kept(scene, made, start, changes=demand.changes)
             if better is None:
                 continue
             layout, plan = made.layout, better
@@ -155,7 +155,6 @@ class Compacting:
 
     async def _kept(
         self,
-        exchange: Exchange,
         scene: Scene,
         made: Compaction,
         start: _Start,
@@ -178,10 +177,10 @@ class Compacting:
         except (IllegalPlanError, ValueError) as fault:
             log.warning("plan.illegal", fault=str(fault))
             return None
-        self._await_late(exchange, scene, made, record)
+        self._await_late(scene, made, record)
         return replace(plan, kind="compacted", record=record, summary=made.report.summary)
 
-    def _await_late(self, exchange: Exchange, scene: Scene, made: Compaction, record: Record) -> None:
+    def _await_late(self, scene: Scene, made: Compaction, record: Record) -> None:
         """
         Where a summary was too slow, keep it as a pending record when it comes.
         """

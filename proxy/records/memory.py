@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from math import inf
 
 from typing_extensions import override
@@ -75,8 +76,8 @@ class MemoryStore(RecordStore):
     @override
     async def recent(self, limit: int) -> list[Record]:
         oldest_use = self._clock() - self._caps.ttl_seconds
-        live = [kept.record for kept in self._kept.values() if kept.used > oldest_use]
-        return sorted(live, key=lambda record: record.created, reverse=True)[:limit]
+        live = (kept.record for kept in self._kept.values() if kept.used > oldest_use)
+        return nlargest(limit, live, key=lambda record: record.created)
 
     @override
     async def get_fact(self, name: str) -> bytes | None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from proxy.errors import SettingsError
-from proxy.records.fallback import GuardedStore, Opener
+from proxy.records.fallback import GuardedStore, Opener, Patience
 from proxy.records.memory import MemoryStore
 from proxy.records.settings import StoreSettings
 from proxy.records.sqlite import SqliteStore
@@ -20,7 +20,7 @@ FALLBACK_BYTES = 64 << 20
 _SQLITE = "sqlite:///"
 
 
-async def open_store(settings: StoreSettings, *, clock: Clock) -> RecordStore:
+async def open_store(settings: StoreSettings, *, clock: Clock, patience: Patience | None = None) -> RecordStore:
     """
     Return a store that works, if need be in memory alone. Raises ``SettingsError`` where the settings cannot be met.
     """
@@ -31,7 +31,7 @@ async def open_store(settings: StoreSettings, *, clock: Clock) -> RecordStore:
         return MemoryStore(clock=clock, caps=caps)
     opener, about = _opener(settings.url, clock=clock, caps=caps)
     behind = MemoryStore(clock=clock, caps=Caps(settings.ttl, min(settings.max_bytes, FALLBACK_BYTES)))
-    store = GuardedStore(opener, behind, clock=clock, about=about)
+    store = GuardedStore(opener, behind, clock=clock, about=about, patience=patience)
     await store.start()
     return store
 

@@ -71,9 +71,11 @@ class RedisStore(RecordStore):
         """
         Connect to the server at *url*. Raises ``StoreError``.
         """
-        # One more try at once: a connection of the pool may have died while it was idle.
+        # One more try at once: a connection of the pool may have died while it was idle. Without driver info, since
+        # the client would read its own version from disk with each connection, in the event loop.
         client = Redis.from_url(
             url,
+            driver_info=None,
             socket_connect_timeout=CONNECT_SECONDS,
             socket_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 1),
@@ -93,9 +95,11 @@ class RedisStore(RecordStore):
     @override
     async def find(self, digests: Sequence[str]) -> dict[str, tuple[Record, ...]]:
         wanted = list(dict.fromkeys(digests))
-        answers = await _answer(self._find(keys=wanted, args=[self._ttl, self._clock()]))
-        found = {digest: in_order(readable(bodies)) for digest, bodies in zip(wanted, answers, strict=True)}
-        return {digest: records for digest, records in found.items() if records}
+        answer = await _answer(self._find(keys=wanted, args=[self._ttl, self._clock()]))
+        found: dict[str, list[bytes]] = {}
+        for number, body in zip(answer[::2], answer[1::2], strict=True):
+            found.setdefault(wanted[number], []).append(body)
+        return {digest: records for digest, bodies in found.items() if (records := in_order(readable(bodies)))}
 
     @override
     async def put(self, record: Record) -> Record:

@@ -36,6 +36,7 @@ local function use(key, ttl, now)
 end
 """
 
+# Only what is found is answered, each body after the number of its digest: a reader in Python pays for each element.
 # The calls that renew are allowed to fail, so that a read-only replica still answers.
 FIND = (
     _NAMES
@@ -44,13 +45,12 @@ FIND = (
 local found = {}
 for i, digest in ipairs(KEYS) do
   local flat = redis.call('HGETALL', p .. 'd:' .. digest)
-  local bodies = {}
   if #flat > 0 then redis.pcall('PEXPIRE', p .. 'd:' .. digest, ARGV[1]) end
   for j = 1, #flat, 2 do
     use(flat[j], ARGV[1], ARGV[2])
-    bodies[#bodies + 1] = flat[j + 1]
+    found[#found + 1] = i - 1
+    found[#found + 1] = flat[j + 1]
   end
-  found[i] = bodies
 end
 return found
 """

@@ -23,11 +23,9 @@ CODE_KEYS = frozenset({
     "code", "type", "status", "error_type", "errortype", "reason", "error_code", "errorcode", "kind", "err_code",
     "finish_reason", "stop_reason", "__type",
 })  # fmt: skip
-TEXT_KEYS = frozenset({
-    "message", "msg", "error", "errors", "detail", "details", "description", "error_message", "errormessage",
-    "error_description", "error_msg", "faultstring", "fault", "raw", "cause", "reason", "title", "metadata", "innererror",
-    "response", "inner_error", "exception", "data", "param", "err", "text", "body", "result", "output",
-})  # fmt: skip
+TEXT_KEY = re.compile(
+    r"message|msg|error|detail|reason|descri|fault|raw|cause|title|metadata|response|exception|^data$|^param$|^err$|^text$|^body$|^result$|^output$|^status$|^code$|^type$|^kind$|hint|explanation|violations"
+)
 NUMBER_KEYS: Mapping[str, str] = {
     "n_ctx": "limit",
     "max_model_len": "limit",
@@ -121,7 +119,7 @@ def _walk(value: Any, found: _Found, depth: int) -> None:
 def _walk_member(key: str, item: Any, found: _Found, depth: int) -> None:
     _note(key, item, found)
     is_word = isinstance(item, str) and " " not in item.strip() and key in CODE_KEYS
-    if isinstance(item, dict | list) or (key in TEXT_KEYS | CODE_KEYS and isinstance(item, str) and not is_word):
+    if isinstance(item, dict | list) or (isinstance(item, str) and not is_word and TEXT_KEY.search(key)):
         _walk(item, found, depth + 1)
 
 

@@ -17,7 +17,7 @@ SMALLEST_LIMIT = 128
 """Below it a stated limit is a bug of the server (one version answered window minus max_tokens: 3)."""
 
 _UNITS = r"(?! ?(?:characters?|chars?|bytes?\b|[kmg]i?b\b|字符|字节|文字|pixels?|seconds?|messages?\b|images?\b|%|x\d))"
-_N = rf"(?<![\w.,/-])(?:\[|\()?(?P<{{0}}>\d[\d,_]*\d(?:\.\d+)?(?: ?[km](?![a-z]))?|\d(?: ?[km](?![a-z])|\b))(?![\w-]|[.,]\d){_UNITS}"
+_N = rf"(?<![a-z0-9_.,/-])(?:\[|\()?(?P<{{0}}>\d[\d,_]*\d(?:\.\d+)?(?: ?[km](?![a-z]))?|\d(?: ?[km](?![a-z])|\b))(?![a-z0-9_-]|[.,]\d){_UNITS}"
 _GAP = r"[^\d\n]{0,%d}?"
 
 
@@ -49,6 +49,7 @@ _LIMIT_NOUN = (
 
 ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"max(?:imum)? (?:model |total )?(?:context|prompt|input|sequence) (?:length|window|size)(?: of this model)? (?:is|of) (?:only )?{limit}", "maximum context length is 30,000 tokens", {"limit": 30000}, sure=True),
+    NumberRow(r"(?:messages|prompt|request|input)(?: has| have| used|s? resulted in| contains?| is)(?: at least| about)? {prompt} (?:input |prompt )?tokens", "your messages resulted in 6900 tokens", {"prompt": 6900}, sure=True),
     NumberRow(r"{prompt} ?\+ ?{output} ?(?:>|>=|exceeds) ?{limit}", "context limit: 150000 + 60000 > 190000", {"prompt": 150000, "output": 60000, "limit": 190000}),
     NumberRow(r"max_tokens: {output} > context_window: {limit} - input_tokens: {prompt}", "max_tokens: 9000 > context_window: 30000 - input_tokens: 25000 = available_tokens: 5000", {"output": 9000, "limit": 30000, "prompt": 25000}),
     NumberRow(r"= ?{prompt} ?>=? ?(?:n_ctx|max\w*) ?= ?{limit}", "n_past + n_prompt = 4411 > n_ctx = 4100", {"prompt": 4411, "limit": 4100}),
@@ -63,26 +64,29 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"must be (?:<=?|less than(?: or equal to)?) {limit}\. given: {prompt} inputs tokens and {output} max_new_tokens", "inputs tokens + max_new_tokens must be <= 1500. given: 1000 inputs tokens and 900 max_new_tokens", {"limit": 1500, "prompt": 1000, "output": 900}),
     NumberRow(r"must have less than {limit} tokens\. given: {prompt}", "inputs must have less than 1000 tokens. given: 1100", {"limit": 1000, "prompt": 1100}),
     NumberRow(r"(?:requested|plus|and) {output} (?:output tokens|'?max_(?:new_|completion_)?tokens)", "you requested 30000 output tokens and your prompt has 900", {"output": 30000}),
+    NumberRow(rf"(?:{OUTPUT})'?(?: value)? is too (?:large|high): {{output}}", "max_tokens is too large: 9000", {"output": 9000}),
     NumberRow(rf"(?:{OUTPUT})(?: ?[=:(] ?){{output}}", "max_tokens=9000 cannot be greater than max_model_len=8000", {"output": 9000}),
     NumberRow(r"(?:exceeded|exceeds|over|too long)~60~ by {excess} tokens", "exceeded max context length by 90000 tokens", {"excess": 90000}),
     NumberRow(r"\[ ?[01] ?, ?{limit} ?\]", "Range of input length should be [1, 7000]", {"limit": 7000}),
     NumberRow(r"cannot truncate to {limit}, required {prompt}", "Cannot truncate to 9000, required 12000: text:12100", {"limit": 9000, "prompt": 12000}),
     NumberRow(r"(?:model )?token limit: {limit} \(requested: {prompt}\)", "exceeded model token limit: 9000 (requested: 9900)", {"limit": 9000, "prompt": 9900}),
     NumberRow(r"current length is {prompt} while limit is {limit}", "Current length is 9000 while limit is 8000", {"prompt": 9000, "limit": 8000}),
+    NumberRow(r"(?:exceed\w*|limit|tokens?|length|reached)[: (]+(?P<prompt>\d[\d,]*) ?/ ?(?P<limit>\d[\d,]*)", "Token limit exceeded: 9000/8000", {"prompt": 9000, "limit": 8000}),
     NumberRow(r"{prompt}(?: tokens?)? ?>=? ?{limit}", "prompt is too long: 9100 tokens > 8000 maximum", {"prompt": 9100, "limit": 8000}),
-    NumberRow(r"(?:messages|prompt|request|input)(?: has| have|s? resulted in| contains?| is)(?: at least| about)? {prompt} (?:input |prompt )?tokens", "your messages resulted in 6900 tokens", {"prompt": 6900}),
+    NumberRow(r"\brequested:? {total} tokens", "Context window exceeded: requested 12000 tokens", {"total": 12000}),
     NumberRow(r"(?:exceed\w*|(?:longer|larger|greater|bigger|more|higher) than|over|overflow\w*|above|past|beyond|cannot exceed|must not exceed|fit (?:in|into)|超过\w*|超出\w*|überschr\w*|dépasse|supera|초과)~60~{limit}", "the prompt exceeds the model's context of 9000", {"limit": 9000}),
     NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|:|=|는|은|は)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
     NumberRow(r"{limit} (?:tokens? )?(?:maximum|max\b|limit|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
-    NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|only (?:accepts?|supports?)|supports?|accepts?|allowed|capacity|最大(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
-    NumberRow(r"must be < ?=? ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
+    NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
+    NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),
+    NumberRow(r"(?:must be (?:< ?=?|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
     NumberRow(rf"{{prompt}} (?:{TOKENS})?[^\d\n]{{0,30}}(?:exceed\w*|(?:is|are|were|was) (?:longer|larger|greater|bigger|more)|over\b|>|which does not fit|won't fit|überschr\w*|超过|超出)", "request (9100 tokens) exceeds the available context size", {"prompt": 9100}),
-    NumberRow(r"(?:requested|received|given|got|but|request contains|contains|you (?:sent|have passed|passed)|request input token count|count(?: of)?|length(?: of)?|input tokens|prompt tokens|prompt of|need[s]?|actual)(?: is|:| about| at least| the request contains)* ?\(?{prompt}", "Requested input length 9100 exceeds", {"prompt": 9100}),
+    NumberRow(r"(?:requested|received|given|got|but|request contains|contains|you (?:sent|have passed|passed)|request input token count|count(?: of)?|length(?: of)?|input tokens|prompt tokens|prompt of|need[s]?|actual)(?: is|:| about| at least| the request contains)* ?\(?{prompt}", "Requested input length 9100 exceeds maximum input length 8000", {"prompt": 9100}),
 )  # fmt: skip
 
 _COMPILED = tuple((row.compiled(), row.sure) for row in ROWS)
 _STATUS = re.compile(
-    r"^\W*(?:\w+ )?(?:error:? ?)?\d{3}\b(?! ?tokens)|\b(?:status(?: code)?|error(?: code)?|http|code)[:=]? ?\d{3}\b"
+    r"^\W*(?:\w+ )?(?:error:? ?)?\d{3}\b(?! ?tokens)|\((?:2013|1039)\)|\b(?:status(?: code)?|error(?: code)?|http|code)[:=]? ?\d{3}\b"
 )
 _LEFT_OVER = re.compile(_N.replace("{0}", "n"))
 _AT_LEAST = re.compile(r"at least \d[\d,]* (?:input |prompt )?tokens")

@@ -39,6 +39,7 @@ OUTPUT_CAP = (
     Rule(Label.OUTPUT_CAP, "max_tokens is too large: 70000. This model supports at most 32000 completion tokens", then(OUTPUT, r"(?:too (?:large|high|big)|exceeds? |exceeding|is over|is above|greater than|higher than|larger than|must be (?:<=?|less than|at most|no more|smaller|lower)|should be (?:<=?|less than|at most)|cannot (?:exceed|be (?:greater|larger|more))|must not exceed|may not exceed|can(?:'t|not) exceed|limited to|不能超过|超过|超出|最大)", span=50), unless=r"\+|input length|inputs?[_ ](?:tokens|and)|prompt|inputs\b|context (?:length|limit|size)|(?:exceeds?|would exceed) (?:the |model )*context|max_model_len|max_total_tokens|got -|thinking|budget_tokens"),
     Rule(Label.OUTPUT_CAP, "max_tokens must be less than or equal to 8100, the maximum is less than the context_window for this model", then(r"max_(?:completion_)?tokens", r"must be less than or equal to", span=20), unless=r"prompt|input|\+"),
     Rule(Label.OUTPUT_CAP, "max_tokens: 90000 > 32000, which is the maximum allowed number of output tokens", r"max(?:imum)? (?:allowed )?(?:number of )?(?:output|completion|new|generated) (?:tokens|length)|max(?:imum)? output (?:tokens|length|limit)|model output limit", unless=r"\+|input (?:length|and)|prompt|context (?:length|limit|size|window (?:limit|of|size|is))|input tokens"),
+    Rule(Label.OUTPUT_CAP, "The maximum tokens you requested exceeds the model limit of 8100", r"max(?:imum)? tokens (?:you )?(?:requested|value|setting)|max(?:imum)? tokens value", unless=r"\+|prompt|input|context"),
     Rule(Label.OUTPUT_CAP, "supports at most 4000 completion tokens", r"supports? (?:at most|up to|only|a maximum of) \d[\d,]* (?:completion|output|new|generated) tokens", unless=r"\+|prompt|context (?:length|limit|size)"),
     Rule(Label.OUTPUT_CAP, "输出 token 限制", r"输出.{0,12}(?:限制|上限|超)|(?:限制|上限).{0,8}输出", unless=r"输入"),
 )  # fmt: skip
@@ -56,6 +57,7 @@ PARAMETER = (
     Rule(Label.INVALID_REQUEST_OTHER, "max_tokens must be greater than thinking.budget_tokens", r"budget_tokens|thinking[ _.]budget|thinkingbudget|cache_control|must be at least 16\b"),
     Rule(Label.INVALID_REQUEST_OTHER, "2 validation errors for Request: input_value='…'", r"validation errors? for|input_value=|input_type=|errors\.pydantic|json ?decode ?error|failed to parse|expected (?:a |an )?(?:string|array|object|list|integer|boolean|value)\b|invalid type|is not a valid|should have at (?:most|least)|ensure this value|must match pattern|grammar|json ?schema"),
     Rule(Label.INVALID_REQUEST_OTHER, "Function description is too long, at most 512 characters", near(_FIELD, EXCEEDS + r"|at most|maximum|longest", 60), unless=rf"{CONTEXT}|prompt|{TOKENS}|\binputs?\b|conversation|history|too many requests|tool results?|quota|rate limit|per minute|balance"),
+    Rule(Label.INVALID_REQUEST_OTHER, "Model context window too small (minimum is 9000 tokens)", near(CONTEXT, r"too small|minimum", 40)),
     Rule(Label.INVALID_REQUEST_OTHER, "At most 3 image(s) may be provided in one prompt", rf"(?:at most|maximum of|up to|more than) {NUMBER} (?:images?|pictures|videos?|audios?|pdf|pages|documents|files|tools|functions|stop|blocks|cache|sequences|attachments|parts|items)|too many (?:images|files|tools|functions|documents|pages|attachments|stop)"),
     Rule(Label.INVALID_REQUEST_OTHER, "no endpoints available matching your data policy", r"no (?:endpoints?|available (?:channel|provider)|providers?) (?:available|found|matching)|model (?:identifier|name|id)? ?(?:is )?(?:invalid|not found|not exist|not supported|unknown)|does not exist|multimodal data provided|not_found_error|invalid chat setting"),
 )  # fmt: skip
@@ -73,16 +75,25 @@ RATE_LIMIT = (
 )  # fmt: skip
 
 BILLING = (
-    Rule(Label.BILLING_QUOTA, "Your credit balance is too low", r"credit balance|insufficient (?:account )?(?:balance|credits?|funds|quota)|(?:out of|more|no|not enough|remaining) credits|\bbilling\b|payment (?:required|method|failed)|can only afford|account balance|balance (?:is )?(?:too low|insufficient|not enough|exhausted)|(?:exceeds?|exceeded|over) your remaining|top up|recharge|prepaid|overdue|arrears", unless=r"console\.\S+/billing(?!.*balance)"),
-    Rule(Label.BILLING_QUOTA, "Monthly token budget exceeded", r"(?:budget|quota|spend(?:ing)?(?: limit)?|allowance|usage limit|usage cap|hard limit|free (?:tier|trial|usage))\b.{0,50}(?:exceeded|exhausted|reached|used up|depleted|expired)|(?:exceed(?:ed|s)?|exhausted|reached|used up|hit|over|used all|depleted).{0,50}\b(?:budget|quota|spend(?:ing)? limit|allowance|usage limit|usage cap|free (?:tier|trial)|monthly limit)|(?:weekly|monthly|daily|yearly)(?:/\w+)? (?:token |usage |spend )*(?:limit|quota|budget|cap)|limit exhausted", unless=r"context (?:budget|quota)"),
+    Rule(Label.BILLING_QUOTA, "Your credit balance is too low", r"credit balance|(?:no|insufficient|not enough|without) (?:remaining |available )?(?:quota|balance|credits?|funds)|insufficient (?:account )?(?:balance|credits?|funds|quota)|(?:out of|more|no|not enough|remaining) credits|\bbilling\b|payment (?:required|method|failed)|can only afford|account balance|balance (?:is )?(?:too low|insufficient|not enough|exhausted)|(?:exceeds?|exceeded|over) your remaining|top up|recharge|prepaid|overdue|arrears", unless=r"console\.\S+/billing(?!.*balance)"),
+    Rule(Label.BILLING_QUOTA, "Monthly token budget exceeded", r"(?:budget|quota|spend(?:ing)?(?: limit)?|allowance|usage limit|usage cap|hard limit|free (?:tier|trial|usage))\b.{0,50}(?:exceeded|exhausted|reached|used up|depleted|expired)|(?:exceed(?:ed|s)?|exhausted|reached|used up|hit|over|used all|depleted).{0,50}\b(?:budget|quota|spend(?:ing)? limit|allowance|usage limit|usage cap|free (?:tier|trial)|monthly limit)|(?:weekly|monthly|daily|yearly)(?:/\w+)? (?:token |usage |spend )*(?:limit|quota|budget|cap)|limit exhausted", unless=r"context (?:budget|quota)|budget exceeded: prompt"),
     Rule(Label.BILLING_QUOTA, "your subscription has expired", r"(?:subscription|package|membership|plan\b).{0,60}(?:expired|not (?:yet )?include|required|inactive|cancel|invalid|upgrade)|(?:no|not have a|valid|require[sd]?|active) (?:valid |active |an? )?(?:\w+ ){0,3}(?:subscription|plan)\b|upgrade (?:your|to a) (?:\w+ )?plan"),
     Rule(Label.BILLING_QUOTA, "该令牌额度已用尽", r"额度|余额|餘額|欠费|充值|配额|套餐|残高|クレジット|クォータ|잔액|크레딧|guthaben|kontingent|solde insuffisant|\bsaldo\b"),
 )  # fmt: skip
 
+OVERLOADED_503 = (
+    Rule(
+        Label.OVERLOADED_5XX,
+        "Model is overloaded, too many requests in queue",
+        r"overload\w*|queue|capacity",
+        status=503,
+    ),
+)
+
 OVERLOADED = (
     Rule(Label.OVERLOADED_5XX, '{"type": "overloaded_error"}', code=r"overloaded(?:_error)?|service_?unavailable\w*|server_?overloaded|no_kv_space|1305|engine_overloaded\w*|model_?not_?ready\w*|modelnotready\w*|timeout|request_timeout|gateway_timeout|deadline_exceeded"),
     Rule(Label.OVERLOADED_5XX, "The engine is currently overloaded", r"overload\w*|service (?:is )?(?:temporarily )?unavailable|temporarily unavailable|no_kv_space|(?:at|over) capacity|server (?:is )?busy|繁忙|过载|稍后(?:再试|重试)(?<=负载)|upstream request failed|upstream (?:error|connect)|bad gateway|gateway time-?out|model (?:is )?(?:loading|not ready|warming)|runner (?:crashed|has unexpectedly|process)", unless=rf"entity too large|{PROMPT}.{{0,40}}{EXCEEDS}"),
-    Rule(Label.OVERLOADED_5XX, "context deadline exceeded", r"deadline exceeded|timed? ?out\b|timeout\b|took too long|context cancel\w+|out of memory|cuda error|\boom\b|connection (?:reset|refused|closed|error)|超时"),
+    Rule(Label.OVERLOADED_5XX, "context deadline exceeded", r"deadline exceeded|timed? ?out\b|timeout\b|took too long|context cancel\w+|out of memory|cuda error|kv[ _]cache (?:pool )?(?:is )?(?:full|exhausted)|kv[ _]cache pool|\boom\b|connection (?:reset|refused|closed|error)|超时"),
 )  # fmt: skip
 
 AUTH = (

@@ -13,16 +13,17 @@ from proxy.recovery.table import Rule
 from proxy.recovery.wording import ALLOWS, CONTEXT, EXCEEDS, NUMBER, PROMPT, REQUEST, SHORTEN, TOKENS, near, then
 
 _OVER = Label.CONTEXT_OVERFLOW
-_NOT_PROMPT = r"max input characters per (?:field|name)|took too long|too many requests"
+_NOT_PROMPT = r"too small|max input characters per (?:field|name)|took too long|too many requests"
 
 OVERFLOW_CODES = (
-    Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed|error_too_long)(?:_error)?"),
+    Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?"),
     Rule(_OVER, '{"type": "exceed_context_size_error"}', code=r"exceeds?(?:ed)?_(?:max_)?(?:context|prompt|input|token)\w*|too_many_(?:input_|prompt_)?tokens|(?:out_?of_?|over_?)context\w*|context_?(?:overflow|exceeded|window_?exceeded|length_?exceeded|too_?long)\w*|contextwindowexceedederror|contextlengthexceeded\w*|prompttoolong\w*|inputtoolong\w*|tokenlimitexceeded\w*|max_tokens_exceeded|maximum_context_length\w*|string_too_long_for_context"),
+    Rule(_OVER, '{"code": "MAX_CONTEXT_LENGTH"}', code=r"\w*context_?(?:length|window|size|limit)\w*", unless=_NOT_PROMPT),
     Rule(_OVER, '{"code": "1261"}', code=r"1261|3051|3010|5021|336007|10907|336103"),
 )  # fmt: skip
 
 OVERFLOW = (
-    Rule(_OVER, "The prompt exceeds the context window of this model", near(CONTEXT, EXCEEDS + r"|failed\b", 110), unless=_NOT_PROMPT),
+    Rule(_OVER, "The prompt exceeds the context window of this model", near(CONTEXT, EXCEEDS + r"|failed\b|exhaust\w*|\bfull\b|reject\w*|no more|used up", 110), unless=_NOT_PROMPT),
     Rule(_OVER, "maximum context length is 30,000", then(r"(?:max(?:imum)?|model(?:'s)?) ", CONTEXT, rf"(?:is|of|:|=|only|to)+ ?\(?{NUMBER}", span=40)),
     Rule(_OVER, "prompt is too long: 9100 tokens > 8000 maximum", near(PROMPT, r"(?:too (?:long|large|big|many)|(?:longer|larger|bigger|greater) than|exceed\w*|over(?:flow|length|size)\w*|surpass\w*|(?:does|do|did|will|would|can|could)(?: not|n't) (?:\w+ )?fit|won't fit|cannot (?:\w+ )?(?:fit|exceed)|超|过长|過長|过大|太长|太長|太大|太多|长度.{0,4}上限|長すぎ|多すぎ|초과|너무|überschr\w*|zu lang|zu groß|dépass\w*|trop long\w*|excèd\w*|\bexced\w*|\bsupera\w*|demasiado larg\w*|muy larg\w*|превыш\w*|слишком)", 90), unless=_NOT_PROMPT),
     Rule(_OVER, "Too many input tokens. Max input tokens: 4000", near(rf"(?:{PROMPT}|{REQUEST}).{{0,25}}{TOKENS}|{TOKENS}.{{0,40}}(?:{PROMPT}|{REQUEST})", rf"(?:{EXCEEDS}|more than|> ?\d|>= ?\d|max\b|maximum|limit|must (?:be|not)|at most|allowed|accepts?)", 100)),
@@ -35,6 +36,9 @@ OVERFLOW = (
     Rule(_OVER, "Range of input length should be [1, 7000]", then(r"range (?:of|for)", r"(?:input|prompt)", r"\[", span=30)),
     Rule(_OVER, "max_tokens must be at least 1, got -90", r"max_(?:completion_|new_|output_)?tokens.{0,40}(?:got|is|was|:) -\d", seen="vllm"),
     Rule(_OVER, "max_tokens=9000 cannot be greater than max_model_len=8000", r"cannot be greater than max_model_len", seen="vllm"),
+    Rule(_OVER, "You used 9000 tokens. This is more than the 8000 this model allows.", rf"{TOKENS}.{{0,60}}(?:more|greater|larger|higher) than (?:the |its )?{NUMBER}"),
+    Rule(_OVER, "n_tokens = 9000, n_ctx_slot = 8100", r"n_(?:tokens|past|prompt\w*|keep)\b.{0,30}\bn_ctx"),
+    Rule(_OVER, "Text too long", r"^(?:the )?(?:input |request )?(?:text|content|question)(?: is| was)? too (?:long|large)"),
     Rule(_OVER, "Cannot truncate to 9000, required 12000", rf"cannot truncate to {NUMBER}", seen="gemini"),
     Rule(_OVER, "expected maxLength: 9000, actual: 9100", r"expected maxlength: \d+, actual: \d+", unless=r"\bname\b|\bdescription\b", seen="bedrock"),
     Rule(_OVER, "the max input characters is 9000", r"max(?:imum)? (?:input|prompt) (?:characters|chars|length)|(?:input|prompt) characters? (?:limit|exceed)"),
@@ -42,6 +46,9 @@ OVERFLOW = (
     Rule(_OVER, "Please reduce the length of the messages", near(SHORTEN, rf"(?:length of (?:the|your|either)|{PROMPT}|{CONTEXT})", 45), unless=r"split the|remove .{0,20}(?:from|image|tool|field|param)|removed|invalid"),
     Rule(_OVER, "输入超出模型最大长度", r"(?:上下文|输入|輸入|提示词|提示詞|prompt|对话|对话历史|历史|消息|会话|内容|请求|token)[^。\n]{0,30}(?:超出|超过|超過|超长|超長|过长|過長|太长|太長|过大|太多|过多|溢出|超限|达到上限)|(?:超出|超过)[^。\n]{0,20}(?:上下文|长度|token)", unless=r"频率|并发|次数|图片|文件|额度|余额"),
     Rule(_OVER, "start a new chat, this one is too long", near(r"(?:start|begin|open) a (?:new|fresh) (?:chat|conversation|thread|session)", r"(?:long|large|limit|room|full|context|exceed)", 120)),
+    # The last two are loose: all that speaks of rates, money, output, fields and bytes has been asked before.
+    Rule(_OVER, "Request was rejected due to its context length", r"context (?:length|window|size|limit)|kontextfenster|上下文(?:长度|窗口)", unless=_NOT_PROMPT),
+    Rule(_OVER, "This model can only process 9000 tokens at a time", near(TOKENS, rf"(?:{EXCEEDS}|{ALLOWS}|below|under|within|more than|range|>=? ?\d|only|fewer|shorter)", 80), unless=r"max_(?:completion_|new_|output_)?tokens|(?:output|completion|new) tokens|invalid token|unexpected token|special tokens?|stop tokens?|token (?:ids?|type|bias)|logit|at least|positive|minimum|\bapi\b|access|auth"),
 )  # fmt: skip
 
 GENERIC = (
@@ -64,6 +71,7 @@ PRECEDENCE: tuple[tuple[Rule, ...], ...] = (
     refusals.STRUCTURE,
     refusals.PARAMETER,
     refusals.BILLING_CODES[1:],
+    refusals.OVERLOADED_503,
     refusals.RATE_LIMIT,
     refusals.BILLING,
     refusals.OVERLOADED,

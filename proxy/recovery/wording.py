@@ -10,19 +10,19 @@ from __future__ import annotations
 CONTEXT = (
     r"(?:(?<!execution )(?<!security )context(?:ual)?(?![ _](?:deadline|cancel|manage|manager|cach|compress|was destroyed|type))"
     r"(?:[ _-]?(?:window|length|size|limit|capacity|budget|space))?"
-    r"|\bn?_?ctx(?:_size|_len)?\b|max_model_len\w*|max_seq(?:uence)?_len\w*|max_total_tokens|max_position_embeddings|session_len"
+    r"|\bn_?ctx\w*|\bctx\b|\bctx_\w+|\bn_positions\b|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|max_position_embeddings|session_len"
     r"|(?:sequence|model|prompt|input) length|kv[ _-]?cache"
     r"|上下文|コンテキスト|文脈長|컨텍스트|문맥|kontext\w*|contexte\b|contexto\b|контекст\w*)"
 )
 # What the client sends that can be too long.
 PROMPT = (
-    r"(?:\bprompts?\b|\binputs?\b(?! validation)|\bmessages?\b|\bconversations?\b|\bhistory\b|\bdialog(?:ue)?s?\b|\btranscript\b"
+    r"(?:(?<![a-z_])(?:prompts?|inputs?)(?![a-z_])(?! validation)|\bmessages?\b|\bconversations?\b|\bhistory\b|\bdialog(?:ue)?s?\b|\btranscript\b"
     r"|\bchat\b|\bsequences?\b|\bquery\b|\bthread\b"
     r"|提示词|提示詞|输入|輸入|对话|對話|历史|歷史|消息|会话|會話|内容|入力|プロンプト|会話|履歴|メッセージ|입력|프롬프트|대화|메시지"
     r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*)"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
-TOKENS = r"(?:tokens?\b|(?<!\w)toks?\b|トークン|토큰|\bjetons?\b|词元|токен\w*)"
+TOKENS = r"(?:tokens?(?![a-z_])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*)"
 NUMBER = r"\d[\d,_]*(?:\.\d+)?(?: ?[km]\b)?"
 
 # More than is allowed.
@@ -31,13 +31,13 @@ EXCEEDS = (
     r"|(?:does|do|did|will|would|can|could)(?: not|n't) (?:\w+ )?(?:fit|hold|handle|accommodate)|cannot (?:\w+ )?(?:fit|hold|handle|accommodate|process)|won't fit"
     r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past the (?:max\w*|limit|end)|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) "
     r"|cannot (?:exceed|be (?:greater|larger|longer|more))|above the (?:max\w*|limit)|\breached\b|over[- ]?length|oversized?|over[- ]limit"
-    r"|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|너무 ?(?:길|많|큽|크)|넘"
+    r"|大于|多于|高于|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|너무 ?(?:길|많|큽|크)|넘"
     r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele)|dépass\w*|trop (?:long|grand|de)\w*|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|превыш\w*|слишком (?:длин|больш|мног)\w*)"
 )
 # What is allowed, stated.
 ALLOWS = (
     r"(?:max(?:imum)?|limit(?:ed|s)?|up to|at most|no more than|(?:only |can )(?:accept|support|handle|take|process)s?|allow(?:s|ed)?|permit(?:s|ted)?|supports?|accepts?|must (?:be|not|have)|should (?:be|not|have)"
-    r"|less than|<=|capacity|最大|最多|上限|限制|支持|最大で|최대|höchstens|maximal\w*|máxim\w*|максим\w*|\bmaximale?\b)"
+    r"|less than|<=|capacity|最大|最多|上限|限制|支持|以内|最大で|최대|höchstens|maximal\w*|máxim\w*|максим\w*|\bmaximale?\b)"
 )
 SHORTEN = (
     r"(?:reduc\w*|short\w*|shrink\w*|compress\w*|compact\w*|trim\w*|truncat\w*|decreas\w*|condens\w*|\bcut (?:down|back)\b|split\w*|clear(?:ing)?|remove"

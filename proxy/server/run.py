@@ -16,9 +16,9 @@ from proxy.server.app import Edge
 try:
     import uvloop
 except ImportError:  # there is none on Windows
-    _LOOP: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 else:
-    _LOOP = uvloop.new_event_loop
+    new_loop = uvloop.new_event_loop
 
 _BACKLOG = 1024
 _LAST_SECONDS = 1.0
@@ -73,5 +73,5 @@ def run(main: Coroutine[object, object, None]) -> None:
     """
     Run *main* on uvloop where there is one.
     """
-    with asyncio.Runner(loop_factory=_LOOP) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(main)

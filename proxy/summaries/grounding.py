@@ -8,16 +8,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from proxy.chat.language import ENGLISH
 from proxy.chat.messages import is_user, text_of
 from proxy.compaction.handover import is_generated_row, neutralise
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
-from proxy.summaries.ledger.index import index_of
+from proxy.summaries.ledger.index import choose
 from proxy.summaries.ledger.roles import Candidate
-from proxy.summaries.ledger.sizes import cut_to, pieces
+from proxy.summaries.ledger.sizes import cut_to
 from proxy.summaries.ledger.units import Source, clean
-from proxy.summaries.ledger.writing import WORDS
+from proxy.summaries.ledger.writing import index_line
 from proxy.summaries.sections import Section, heading_of, section_of, title
 
 _GROUNDING_SHARE = 0.35
@@ -176,10 +175,13 @@ def _ground_files(notes: _Notes, ledger: Ledger, said: str) -> None:
 
 
 def _ground_index(notes: _Notes, ledger: Ledger, job: SummaryJob) -> None:
-    room = min(notes.room, _INDEX_SHARE * job.budget_tokens)
-    units = [candidate.unit for candidate in ledger.candidates]
-    names = index_of(units, present=notes.text(), room=room, size=pieces, stale=ledger.stale)
-    while names and not notes.add(Section.CRITICAL, neutralise(f"{_seen(ledger.language)}: {', '.join(names)}")):
+    names = choose(
+        ledger.names,
+        present=frozenset(ledger.lexicon.features(notes.text())),
+        stale=ledger.stale,
+        room=min(notes.room, _INDEX_SHARE * job.budget_tokens),
+    )
+    while names and not notes.add(Section.CRITICAL, index_line(names, ledger.language)):
         names = names[: len(names) * 3 // 4]
 
 
@@ -189,7 +191,3 @@ def _newest_first(ledger: Ledger, wanted: Callable[[Candidate], bool]) -> Sequen
         for candidate in reversed(ledger.candidates)
         if wanted(candidate) and candidate.section is not Section.GOAL
     ]
-
-
-def _seen(language: str) -> str:
-    return WORDS.get(language, WORDS[ENGLISH])["seen"]

@@ -4,7 +4,6 @@ The two bodies of one call: bytes on their way up, chunks on their way back.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import cast
 
 import aiohttp
@@ -13,6 +12,7 @@ from aiohttp.http import StreamWriter
 from aiohttp.payload import Payload
 
 from proxy.upstream.faults import FAULTS, translate
+from proxy.upstream.wire import ReadyChunks
 
 _SLICE = 256 * 1024
 
@@ -47,7 +47,7 @@ class RequestBody(Payload):
             await writer.write(view[start : start + _SLICE])
 
 
-class ResponseBody(AsyncIterator[bytes]):
+class ResponseBody(ReadyChunks):
     """
     An upstream's response body, chunk by chunk as it arrives.
     """

@@ -34,23 +34,36 @@ def request_headers(headers: Headers, *, drop: frozenset[str] = frozenset(), bod
     *drop* holds lower-case names; *body_size* corrects ``Content-Length`` in its place (``None``: the body is streamed,
     as long as the client says).
     """
-    gone = _REQUEST_ONLY | drop | _listed(headers)
+    gone = _REQUEST_ONLY | drop if drop else _REQUEST_ONLY
     kept = []
-    for name, value in headers:
-        lower = name.lower()
+    listed = False
+    for pair in headers:
+        lower = pair[0].lower()
         if lower in gone or lower.startswith(OURS):
-            continue
-        kept.append((name, str(body_size) if lower == "content-length" and body_size is not None else value))
-    return tuple(kept)
+            listed = listed or lower == "connection"
+        elif lower == "content-length" and body_size is not None:
+            kept.append((pair[0], str(body_size)))
+        else:
+            kept.append(pair)
+    return _without_listed(kept, headers) if listed else tuple(kept)
 
 
 def response_headers(headers: Headers) -> Headers:
     """
     Return the upstream's headers as the client should get them.
     """
-    chunked = any(name.lower() == "transfer-encoding" for name, _ in headers)
-    gone = HOP_BY_HOP | _listed(headers) | ({"content-length"} if chunked else frozenset())
-    return tuple(pair for pair in headers if pair[0].lower() not in gone)
+    kept = []
+    dropped = set()
+    for pair in headers:
+        lower = pair[0].lower()
+        if lower in HOP_BY_HOP:
+            dropped.add(lower)
+        else:
+            kept.append(pair)
+    if "transfer-encoding" in dropped:
+        # Chunks say where the body ends; a length beside them is not to be trusted.
+        kept = [pair for pair in kept if pair[0].lower() != "content-length"]
+    return _without_listed(kept, headers) if "connection" in dropped else tuple(kept)
 
 
 def with_added(headers: Headers, added: Mapping[str, str]) -> Headers:
@@ -63,11 +76,10 @@ def with_added(headers: Headers, added: Mapping[str, str]) -> Headers:
     return (*(pair for pair in headers if pair[0].lower() not in names), *added.items())
 
 
-def _listed(headers: Headers) -> frozenset[str]:
+def _without_listed(kept: list[tuple[str, str]], headers: Headers) -> Headers:
     """
-    Return the names that ``Connection`` declares to be of one hop.
+    Take out what ``Connection`` declares to be of one hop.
     """
     values = [value for name, value in headers if name.lower() == "connection"]
-    if not values:
-        return frozenset()
-    return frozenset(token.strip().lower() for value in values for token in value.split(",")) - _KEPT
+    listed = {token.strip().lower() for value in values for token in value.split(",")} - _KEPT
+    return tuple(pair for pair in kept if pair[0].lower() not in listed)

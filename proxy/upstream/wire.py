@@ -4,10 +4,10 @@ What crosses the proxy: a request that came in, one that goes out, and the answe
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Protocol, runtime_checkable
 
 Headers = tuple[tuple[str, str], ...]
 """
@@ -50,18 +50,21 @@ class Outgoing:
     body: bytes | AsyncIterable[bytes] = b""
 
 
-@runtime_checkable
-class ReadyChunks(Protocol):
+class ReadyChunks(AsyncIterator[bytes]):
     """
     Chunks of which some are at hand already, so that they can leave together with the headers.
     """
 
+    __slots__ = ()
+
+    @abstractmethod
     def ready(self) -> bytes:
         """
         Take what is at hand, without waiting.
         """
 
     @property
+    @abstractmethod
     def ended(self) -> bool:
         """
         Whether nothing more will come.
@@ -122,7 +125,7 @@ class Answer:
             self._close()
 
 
-class Prefixed:
+class Prefixed(ReadyChunks):
     """
     Chunks read ahead, then the rest: what is left after a peek at the first events.
     """
@@ -132,9 +135,6 @@ class Prefixed:
     def __init__(self, first: Sequence[bytes], rest: AsyncIterator[bytes] | None = None) -> None:
         self._first = list(first)
         self._rest = rest
-
-    def __aiter__(self) -> Prefixed:
-        return self
 
     async def __anext__(self) -> bytes:
         if self._first:
@@ -165,7 +165,10 @@ def header(headers: Headers, name: str) -> str | None:
     """
     Return the first value of a header, whose *name* is given in lower case.
     """
-    return next((value for key, value in headers if key.lower() == name), None)
+    for key, value in headers:
+        if key.lower() == name:
+            return value
+    return None
 
 
 def reason_of(status: int) -> str:

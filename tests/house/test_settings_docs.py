@@ -43,7 +43,7 @@ def test_every_setting_is_in_the_reference_as_it_is_now() -> None:
     assert REFERENCE.read_text("utf-8") == expected
 
 
-@pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.path)
+@pytest.mark.parametrize("setting", list(settings()), ids=lambda setting: setting.path)
 def test_the_reference_names_the_setting(setting: Setting) -> None:
     """
     Checked by itself, since the page's own maker might leave one out.

@@ -3,6 +3,7 @@ Streams reach the client as they come, at its pace, and a broken one never looks
 """
 
 import asyncio
+import re
 
 import orjson
 import pytest
@@ -110,7 +111,7 @@ async def test_ends_a_partial_event_before_the_error_event():
         client = await ask_stream(w)
         await client.head()
 
-        assert b'{"cho\r\n' in (body := await client.reader.read()) and b"\n\ndata: {" in body
+        assert b'{"cho\r\n54\r\n\n\ndata: {' in _any_size(await client.reader.read())
 
 
 async def test_breaks_a_json_answer_that_came_short():
@@ -289,6 +290,10 @@ async def test_writes_no_comments_for_a_client_that_asked_for_no_stream():
         release.set()
 
         assert (await client.answer()).body == b'{"ok":1}'
+
+
+def _any_size(raw):
+    return re.sub(rb"\r\n[0-9a-f]+\r\n", b"\r\n54\r\n", raw)
 
 
 def _then_close(script):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from proxy.errors import StoreError
-from proxy.records.fallback import GuardedStore
+from proxy.records.fallback import GuardedStore, Patience
 from proxy.records.memory import MemoryStore
 from proxy.records.record import Record
 from proxy.records.sqlite import SqliteStore
@@ -31,6 +31,9 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         self.now += seconds
 
+
+# A loaded machine is no outage.
+UNHURRIED = Patience(read_seconds=60, write_seconds=60, open_seconds=60)
 
 _PLAIN = Record(key="", digest="", scope="s", covered=4, head_end=0, cut=4, summary="S", placement="row")
 
@@ -60,7 +63,7 @@ class Harness:
             return await SqliteStore.open(Path(self.place), clock=self.clock, caps=self.caps)
         if self.kind == "redis":
             return await _redis_store(self)
-        return await guarded(lambda: replace(self, kind="sqlite").open(), self.clock, self.caps)
+        return await guarded(lambda: replace(self, kind="sqlite").open(), self.clock, self.caps, UNHURRIED)
 
     async def pass_time(self, seconds: float) -> None:
         """

@@ -4,7 +4,7 @@ From the originals to the finished extract: read, weigh, fill, write, and fit th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxy.chat.language import language_of
@@ -12,6 +12,7 @@ from proxy.chat.messages import text_of
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
+from proxy.summaries.ledger.index import Name, choose, collect
 from proxy.summaries.ledger.lexicon import Lexicon
 from proxy.summaries.ledger.redundancy import keep_distinct
 from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
@@ -19,8 +20,8 @@ from proxy.summaries.ledger.sizes import cut_to, pieces, scales
 from proxy.summaries.ledger.slots import successors, values_of
 from proxy.summaries.ledger.todo import todo_lines, writes_todo
 from proxy.summaries.ledger.units import Source, Unit, clean, read, sentences
-from proxy.summaries.ledger.writing import Page, write
-from proxy.summaries.sections import Section
+from proxy.summaries.ledger.writing import Page, add_index, blocks_of
+from proxy.summaries.sections import Section, render
 
 GOAL_TOKENS = 600
 INDEX_SHARE = 0.12
@@ -59,7 +60,9 @@ class Ledger:
     candidates: tuple[Candidate, ...]
     weights: tuple[float, ...]
     replaced: dict[int, int]
-    stale: frozenset[str]
+    stale: frozenset[int]
+    names: tuple[Name, ...]
+    lexicon: Lexicon
     covered: tuple[int, ...]
     focused: frozenset[int]
 
@@ -73,7 +76,7 @@ def extract(job: SummaryJob, count: Callable[[str], int]) -> str:
     room = float(budget)
     best, best_tokens = "", 0
     for _ in range(_TRIES):
-        text = _compose(ledger, room, count)
+        text = _compose(ledger, room)
         tokens = count(text)
         if tokens <= budget and tokens > best_tokens:
             best, best_tokens = text, tokens
@@ -103,13 +106,11 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     focus = frozenset(lexicon.features(job.focus or ""))
     weights = lexicon.weights(features)
     ratio = scales(units, count)
-    candidates = []
-    for unit, found in zip(units, features, strict=True):
-        candidate = weigh(unit, found, lexicon, turns=turns, calls=reading.calls)
-        candidates.append(replace(candidate, tokens=max(1, round(pieces(unit.text) * ratio[unit.source]))))
-    candidates = [_own_section(candidate) for candidate in candidates]
+    candidates = [
+        _sized(weigh(unit, found, lexicon, turns=turns, calls=reading.calls), ratio)
+        for unit, found in zip(units, features, strict=True)
+    ]
     replaced = successors(candidates, lexicon, weights)
-    stale = _stale_names(candidates, replaced, lexicon)
     focused = frozenset(n for n, c in enumerate(candidates) if focus and focus & set(c.features))
     return Ledger(
         language=language_of(job.originals, extra=first_ask),
@@ -119,22 +120,29 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
         candidates=tuple(_reweigh(c, n in replaced, n in focused) for n, c in enumerate(candidates)),
         weights=tuple(weights),
         replaced=replaced,
-        stale=stale,
+        stale=_stale(candidates, replaced, lexicon),
+        names=collect(units, features, lexicon),
+        lexicon=lexicon,
         covered=covered,
         focused=focused,
     )
 
 
-def _compose(ledger: Ledger, room: float, count: Callable[[str], int]) -> str:
-    goal_tokens = pieces(ledger.goal) * 1.1 if ledger.goal else 0.0
-    left = room - goal_tokens - _HEADING_TOKENS
+def _compose(ledger: Ledger, room: float) -> str:
+    left = room - _HEADING_TOKENS - (pieces(ledger.goal) * 1.1 if ledger.goal else 0.0)
     todo = _todo_within(ledger.todo, _TODO_SHARE * left)
     left -= sum(pieces(line) + 2 for line in todo)
     chosen = _fill(ledger, left) if left > 0 else []
-    page = Page(ledger.language, ledger.goal, todo, ledger.calls, ledger.stale)
+    blocks = blocks_of(Page(ledger.language, ledger.goal, todo, ledger.calls), chosen)
+    body = render(blocks, ledger.language)
     used = sum(candidate.tokens + 2 for candidate in chosen)
-    del count
-    return write(page, chosen, ledger.candidates, index_room=max(INDEX_SHARE * left, left - used - _HEADING_TOKENS))
+    names = choose(
+        ledger.names,
+        present=frozenset(ledger.lexicon.features(body)),
+        stale=ledger.stale,
+        room=max(INDEX_SHARE * left, left - used - _HEADING_TOKENS),
+    )
+    return render(add_index(blocks, names, ledger.language), ledger.language) if names else body
 
 
 def _fill(ledger: Ledger, room: float) -> list[Candidate]:
@@ -185,11 +193,13 @@ def _file_units(calls: tuple[Call, ...]) -> list[Unit]:
     ]
 
 
-def _own_section(candidate: Candidate) -> Candidate:
-    section = candidate.unit.section
-    if section in {Section.GOAL, Section.FILES, Section.RESOLVED}:
-        return replace(candidate, section=section, must=False if section is Section.GOAL else candidate.must)
-    return candidate
+def _sized(candidate: Candidate, ratio: Mapping[Source, float]) -> Candidate:
+    unit = candidate.unit
+    section, must = candidate.section, candidate.must
+    if unit.section in {Section.GOAL, Section.FILES, Section.RESOLVED}:
+        section, must = unit.section, must and unit.section is not Section.GOAL
+    tokens = max(1, round(pieces(unit.text) * ratio[unit.source]))
+    return Candidate(unit, section, candidate.features, candidate.weight, tokens, must=must, error=candidate.error)
 
 
 def _reweigh(candidate: Candidate, outdated: bool, focused: bool) -> Candidate:
@@ -201,8 +211,8 @@ def _asked_already(unit: Unit, first_ask: str) -> bool:
     return unit.source is Source.USER and unit.text in first_ask
 
 
-def _stale_names(candidates: list[Candidate], replaced: dict[int, int], lexicon: Lexicon) -> frozenset[str]:
+def _stale(candidates: Sequence[Candidate], replaced: Mapping[int, int], lexicon: Lexicon) -> frozenset[int]:
     stale: set[int] = set()
     for older, newer in replaced.items():
         stale |= values_of(candidates[older], lexicon) - values_of(candidates[newer], lexicon)
-    return frozenset(lexicon.names[feature] for feature in stale)
+    return frozenset(stale)

@@ -5,16 +5,15 @@ The identifiers index: exact strings that no chosen line holds, most useful firs
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
-from proxy.summaries.ledger.lexicon import is_identifier
+from proxy.summaries.ledger.lexicon import Lexicon
+from proxy.summaries.ledger.sizes import pieces
 from proxy.summaries.ledger.units import Source, Unit
 
-_STRING = re.compile(
-    r"https?://[^\s\"'<>)\]]{4,160}|[^\s\"'`,;(){}\[\]<>|=\\，。、；：！？（）「」『』【】《》“”‘’…·]{3,120}"
-)
-_EDGES = ".:!?*~-+&^"
-_SHORT = re.compile(r"[\d.,%:/-]{1,4}|\d+(?:\.\d+)?m?s|\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?")
+_SHORT = re.compile(r"[\d.,%:/-]{1,4}|\d+(?:\.\d+)?m?s|\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?|.{1,2}")
+_LONGEST = 120
 _SOURCE_WEIGHT = {
     Source.USER: 6.0,
     Source.CALL: 5.0,
@@ -25,45 +24,64 @@ _SOURCE_WEIGHT = {
 }
 _LINE_NOISE = 0.25
 _SEPARATOR_TOKENS = 1
+_FIXED_COST = 2
 
 
-def index_of(
-    units: Sequence[Unit], *, present: str, room: float, size: Callable[[str], float], stale: Iterable[str] = ()
-) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Name:
     """
-    Return identifiers of *units* that *present* does not hold, in order of first appearance, within *room* tokens.
+    One exact string: its feature number, its size, how useful it looks a token, and where it first stands.
     """
-    scores, first = _score(units)
-    forbidden = {value.casefold() for value in stale}
-    folded = present.casefold()
-    wanted = [name for name in scores if name.casefold() not in forbidden and name.casefold() not in folded]
-    ranked = sorted(wanted, key=lambda name: (-scores[name] / (2 + size(name)), first[name]))
-    taken: list[str] = []
-    for name in ranked:
-        cost = size(name) + _SEPARATOR_TOKENS
-        if room < cost:
-            continue
-        room -= cost
-        taken.append(name)
-    return sorted(taken, key=lambda name: first[name])
+
+    text: str
+    feature: int
+    tokens: int
+    value: float
+    place: int
 
 
-def _score(units: Sequence[Unit]) -> tuple[dict[str, float], dict[str, int]]:
-    scores: dict[str, float] = {}
-    first: dict[str, int] = {}
-    rows: dict[str, int] = {}
+def collect(units: Sequence[Unit], features: Sequence[Sequence[int]], lexicon: Lexicon) -> tuple[Name, ...]:
+    """
+    Return every name in *units*, the most useful first.
+    """
+    scores: dict[int, float] = {}
+    places: dict[int, int] = {}
+    rows: dict[int, int] = {}
     last = max((unit.row for unit in units), default=0) + 1
-    for place, unit in enumerate(units):
-        base = _SOURCE_WEIGHT[unit.source] * (0.5 + unit.row / last)
-        if unit.source in {Source.TOOL, Source.PASTED}:
-            base *= _LINE_NOISE + unit.rarity
-        for raw in _STRING.findall(unit.text):
-            name = raw.strip(_EDGES)
-            if len(name) < 3 or not is_identifier(name) or _SHORT.fullmatch(name):
-                continue
-            first.setdefault(name, place)
+    for place, (unit, found) in enumerate(zip(units, features, strict=True)):
+        base = _base(unit, last)
+        for feature in found:
             # Each further row that names it counts; a log that repeats it does not.
-            if rows.get(name) != unit.row:
-                rows[name] = unit.row
-                scores[name] = scores.get(name, 0.0) + base
-    return scores, first
+            if lexicon.shown[feature] and rows.get(feature) != unit.row:
+                rows[feature] = unit.row
+                places.setdefault(feature, place)
+                scores[feature] = scores.get(feature, 0.0) + base
+    names = [_name(lexicon.shown[feature], feature, score, places[feature]) for feature, score in scores.items()]
+    return tuple(sorted((name for name in names if _is_telling(name.text)), key=lambda name: (-name.value, name.place)))
+
+
+def choose(names: Iterable[Name], *, present: Container[int], stale: Container[int], room: float) -> list[str]:
+    """
+    Return names that are neither *present* nor *stale*, within *room* tokens, in order of first appearance.
+    """
+    taken: list[Name] = []
+    for name in names:
+        cost = name.tokens + _SEPARATOR_TOKENS
+        if cost <= room and name.feature not in present and name.feature not in stale:
+            room -= cost
+            taken.append(name)
+    return [name.text for name in sorted(taken, key=lambda name: name.place)]
+
+
+def _base(unit: Unit, last: int) -> float:
+    base = _SOURCE_WEIGHT[unit.source] * (0.5 + unit.row / last)
+    return base * (_LINE_NOISE + unit.rarity) if unit.source in {Source.TOOL, Source.PASTED} else base
+
+
+def _name(text: str, feature: int, score: float, place: int) -> Name:
+    tokens = pieces(text)
+    return Name(text, feature, tokens, score / (_FIXED_COST + tokens), place)
+
+
+def _is_telling(text: str) -> bool:
+    return len(text) <= _LONGEST and _SHORT.fullmatch(text) is None

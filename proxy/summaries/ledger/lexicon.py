@@ -33,14 +33,16 @@ STOP_WORDS = words(
 
 class Lexicon:
     """
-    The features of one conversation, numbered as they are met, with how many units hold each.
+    The features of one conversation, numbered as they are met.
+
+    *shown* is how an identifier was first written, by number; empty for words and for parts of identifiers.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._chunks: dict[str, tuple[int, ...]] = {}
         self._bonus: list[float] = []
-        self.names: list[str] = []
+        self.shown: list[str] = []
 
     def features(self, text: str) -> tuple[int, ...]:
         """
@@ -66,7 +68,7 @@ class Lexicon:
         """
         Return one weight a feature: its inverse document frequency over *units*, more for identifiers.
         """
-        counts = [0] * len(self.names)
+        counts = [0] * len(self.shown)
         total = 0
         for features in units:
             total += 1
@@ -83,7 +85,7 @@ class Lexicon:
         if not chunk.isascii() and _CJK.search(chunk):
             yield from self._unspaced(chunk)
         elif "://" in chunk:
-            yield self._number(chunk, _IDENTIFIER_BONUS)
+            yield self._number(chunk.casefold(), _IDENTIFIER_BONUS, shown=chunk)
         elif ":" in chunk and not chunk[0].isdigit():
             for part in chunk.split(":"):
                 yield from self._classify(part)
@@ -102,7 +104,8 @@ class Lexicon:
 
     def _plain(self, chunk: str) -> Iterable[int]:
         if is_identifier(chunk):
-            yield self._number(chunk.casefold(), _NUMBER_BONUS if _SMALL_NUMBER.fullmatch(chunk) else _IDENTIFIER_BONUS)
+            bonus = _NUMBER_BONUS if _SMALL_NUMBER.fullmatch(chunk) else _IDENTIFIER_BONUS
+            yield self._number(chunk.casefold(), bonus, shown=chunk)
             base = chunk.rstrip("/").rpartition("/")[2]
             if base and base != chunk and len(base) > _SHORT_CAPITALS:
                 yield self._number(base.casefold(), _IDENTIFIER_BONUS)
@@ -111,12 +114,14 @@ class Lexicon:
         if len(word) > 1 and word not in STOP_WORDS:
             yield self._number(word, 1.0)
 
-    def _number(self, name: str, bonus: float) -> int:
+    def _number(self, name: str, bonus: float, *, shown: str = "") -> int:
         number = self._numbers.get(name)
         if number is None:
-            number = self._numbers[name] = len(self.names)
-            self.names.append(name)
+            number = self._numbers[name] = len(self.shown)
+            self.shown.append(shown)
             self._bonus.append(bonus)
+        elif shown and not self.shown[number]:
+            self.shown[number] = shown
         return number
 
 

@@ -63,5 +63,7 @@ def _without_outdated(units: Sequence[Unit], calls: Sequence[Call]) -> list[Unit
 
 
 def _key(unit: Unit) -> str:
-    text = _CLOCK.sub("", without_line_number(unit.text)) if any(c.isdigit() for c in unit.text[:24]) else unit.text
+    text = unit.text
+    if unit.source in {Source.TOOL, Source.PASTED} and _DIGITS.search(text):
+        text = _CLOCK.sub("", without_line_number(text))
     return _SPACE.sub(" ", text).strip(" .-*>#").casefold()

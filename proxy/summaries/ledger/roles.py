@@ -25,7 +25,7 @@ _SHAPE_FLOOR, _SHAPE_SPAN = 0.3, 3.0
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """
-    A unit with its section, features, weight and estimated size; *must* marks what people ruled, *error* a failure.
+    A unit with its section, features, weight and size; *must* marks what people ruled, *error* a failure.
     """
 
     unit: Unit
@@ -99,7 +99,7 @@ def join_answers(units: Sequence[Unit], turns: Turns) -> list[Unit]:
 
 def weigh(unit: Unit, features: tuple[int, ...], lexicon: Lexicon, *, turns: Turns, calls: Sequence[Call]) -> Candidate:
     """
-    Return *unit* as a candidate; its size is filled in later.
+    Return *unit* as a candidate; its size is not known yet.
     """
     exact = any(lexicon.is_identifier(feature) for feature in features)
     if unit.source is Source.USER:

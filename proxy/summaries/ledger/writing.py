@@ -11,11 +11,9 @@ from proxy.chat.language import ENGLISH
 from proxy.compaction.handover import neutralise
 from proxy.privacy.injection import is_suspicious
 from proxy.summaries.ledger.calls import Call
-from proxy.summaries.ledger.index import index_of
 from proxy.summaries.ledger.roles import Candidate
-from proxy.summaries.ledger.sizes import pieces
 from proxy.summaries.ledger.units import Source
-from proxy.summaries.sections import Section, render
+from proxy.summaries.sections import Section
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {"user": "User", "seen": "Also seen", "quoted": "quoted data, no instruction"},
@@ -40,28 +38,40 @@ class Page:
     goal: str
     todo: Sequence[str]
     calls: Sequence[Call]
-    stale: frozenset[str]
 
 
-def write(page: Page, chosen: Sequence[Candidate], everything: Sequence[Candidate], *, index_room: float) -> str:
+def blocks_of(page: Page, chosen: Sequence[Candidate]) -> dict[Section, list[str]]:
     """
-    Return the text: sections with the *chosen* units, then the index of identifiers of *everything* not yet said.
+    Return the lines of each section: the *chosen* units verbatim, oldest first.
     """
     blocks: dict[Section, list[str]] = {}
     if page.goal:
         blocks[Section.GOAL] = [neutralise(page.goal)]
-    for candidate in sorted(chosen, key=lambda c: (c.unit.row, c.unit.group)):
+    ordered = sorted(chosen, key=lambda c: (c.unit.row, c.unit.group))
+    for candidate in ordered:
         if candidate.section is not Section.CRITICAL:
             blocks.setdefault(candidate.section, []).append(_line(candidate, page.language))
     if page.todo:
         blocks.setdefault(Section.REMAINING, []).extend(neutralise(line) for line in page.todo)
-    blocks[Section.CRITICAL] = _critical([c for c in chosen if c.section is Section.CRITICAL], page)
-    body = render(blocks, page.language)
-    names = index_of([c.unit for c in everything], present=body, room=index_room, size=pieces, stale=page.stale)
-    if names:
-        blocks[Section.CRITICAL].append(neutralise(f"{_words(page.language)['seen']}: {', '.join(names)}"))
-        body = render(blocks, page.language)
-    return body
+    blocks[Section.CRITICAL] = _critical([c for c in ordered if c.section is Section.CRITICAL], page)
+    return blocks
+
+
+def add_index(
+    blocks: Mapping[Section, Sequence[str]], names: Sequence[str], language: str
+) -> dict[Section, Sequence[str]]:
+    """
+    Return *blocks* with the line of *names* that were seen but stand nowhere else.
+    """
+    line = index_line(names, language)
+    return {**blocks, Section.CRITICAL: [*blocks.get(Section.CRITICAL, ()), line]}
+
+
+def index_line(names: Sequence[str], language: str) -> str:
+    """
+    Write the identifiers index as one line.
+    """
+    return neutralise(f"{_words(language)['seen']}: {', '.join(names)}")
 
 
 def _critical(chosen: Sequence[Candidate], page: Page) -> list[str]:
@@ -70,7 +80,7 @@ def _critical(chosen: Sequence[Candidate], page: Page) -> list[str]:
     """
     lines: list[str] = []
     last = -2
-    for candidate in sorted(chosen, key=lambda c: (c.unit.row, c.unit.group)):
+    for candidate in chosen:
         unit = candidate.unit
         if unit.group != last:
             last = unit.group

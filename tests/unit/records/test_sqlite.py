@@ -10,7 +10,7 @@ import pytest
 from proxy.errors import StoreError
 from proxy.records.sqlite import SqliteStore
 from proxy.records.store import Caps
-from tests.support.stores import FakeClock, guarded, record
+from tests.support.stores import UNHURRIED, FakeClock, guarded, record
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_gives_space_back(path, clock):
 
 async def test_a_file_damaged_while_it_runs_is_replaced(path, clock):
     """The guard goes on with memory, moves the damaged file aside and is healthy again."""
-    store = await guarded(lambda: SqliteStore.open(path, clock=clock), clock)
+    store = await guarded(lambda: SqliteStore.open(path, clock=clock), clock, patience=UNHURRIED)
     await store.put(record("a"))
     ruin(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     path.write_bytes(b"\xa5" * path.stat().st_size)
