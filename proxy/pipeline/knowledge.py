@@ -16,8 +16,8 @@ from hashlib import blake2b
 from typing import Any
 
 from proxy.chat.json import dumps, loads
-from proxy.errors import StoreError
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.settings import ModelSettings
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.store import RecordStore
@@ -201,10 +201,8 @@ class Knowledge:
         self._tasks.start(self._put(_limits_key(exchange, model), dumps(new.to_dict())), name="save limits")
 
     async def _put(self, key: str, value: bytes) -> None:
-        try:
-            await self._store.put_fact(key, value)
-        except StoreError:
-            return  # learned again from the next answers
+        # What is not kept is learned again from the next answers.
+        await guarded_async("keep a fact", self._store.put_fact(key, value), otherwise=None)
 
     async def _load(self, exchange: Exchange, model: str) -> None:
         """
@@ -226,10 +224,7 @@ class Knowledge:
             facts.refuses_usage = data.get("refuses_usage") is True
 
     async def _get(self, key: str) -> dict[str, Any]:
-        try:
-            raw = await self._store.get_fact(key)
-        except StoreError:
-            return {}
+        raw = await guarded_async("read a fact", self._store.get_fact(key), otherwise=None)
         data = loads(raw) if raw else {}
         return data if isinstance(data, dict) else {}
 

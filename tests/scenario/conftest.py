@@ -5,8 +5,21 @@ Small worlds for scenarios.
 from typing import Any
 
 import pytest
+import structlog
 
+from proxy.telemetry.logs import where
 from tests.support.worlds import THRESHOLD, WINDOW, World, WorldFactory
+
+
+@pytest.fixture(autouse=True)
+def plain_log() -> None:
+    """
+    Print events on a line each, without the local values that structlog shows by default.
+    """
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, where, structlog.processors.KeyValueRenderer()],
+        logger_factory=structlog.PrintLoggerFactory(),
+    )
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 
 from proxy.engines.base import Engine
 from proxy.records.store import RecordStore
-from proxy.simulator.steps import answer, gated, hang, raw, repeat, status, tool_call, when
+from proxy.simulator.steps import answer, gated, hang, raw, repeat, reset_at_once, status, tool_call, when
 from tests.support.conversations import agent_session, chat_session
 from tests.support.worlds import SUMMARY, THRESHOLD, WINDOW, error_of, is_whole, texts
 
-BIG = chat_session(13)
-FITS = chat_session(11)
+BIG = chat_session(16)
+FITS = chat_session(9)
 """Above the threshold, within the window."""
 
 GARBAGE = {
@@ -32,7 +32,7 @@ GARBAGE = {
     "repetition": answer("### Critical decisions\n" * 40),
     "length": answer("The user asked for a change and", finish="length"),
     "tool call": tool_call("read_file", {"path": "x"}),
-    "reset": raw(200, (("Content-Length", "100"),), b"{"),
+    "reset": reset_at_once(),
 }
 
 
