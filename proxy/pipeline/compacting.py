@@ -150,7 +150,7 @@ class Compacting:
         return Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout) <= scene.budget.usable
 
     def _task(self, exchange: Exchange, scene: Scene, demand: Demand, layout: Layout | None) -> EngineTask:
-        beside = len(scene.request.body) - scene.rows_bytes if demand.byte_limit is not None else 0
+        beside = scene.bytes_beside if demand.byte_limit is not None else 0
         return EngineTask(
             system=scene.system,
             rows=scene.rows,
