@@ -64,11 +64,19 @@ class Planner:
             return Plan(body, why="not understood")
         why = exemption(request)
         if why is not None:
-            return Plan(body, why=why)
+            return await self._left_alone(exchange, request, why)
         if await self._certainly_small(exchange, request):
             return Plan(body, why="below the bound")
         scene = await self.scene(exchange, request)
         return await self._decide(exchange, scene)
+
+    async def _left_alone(self, exchange: Exchange, request: ChatRequest, why: str) -> Plan:
+        """
+        Forward an exempt request; observe mode tells its size all the same.
+        """
+        if exchange.mode != "observe":
+            return Plan(request.body, why=why)
+        return replace(_untouched(await self.scene(exchange, request), why), would="untouched")
 
     async def replan(self, exchange: Exchange, demand: Demand) -> Plan | None:
         """

@@ -19,7 +19,11 @@ HANDFUL = 16
 """Fewer tokens than these, and none by wish, are no answer."""
 WINDOW_SHARE = 0.99
 CUT_IN_STREAM = Fault(
-    Label.CONTEXT_OVERFLOW, None, "the stream ended for its length before anything was said", unit="tokens", confident=False
+    Label.CONTEXT_OVERFLOW,
+    None,
+    "the stream ended for its length before anything was said",
+    unit="tokens",
+    confident=False,
 )
 """No usage is at hand yet, so that it takes a prompt near the window to believe it."""
 _ANSWER_KEYS = ("choices", "output", "content", "candidates", "data")

@@ -147,9 +147,7 @@ async def test_shrinking_for_rates_can_be_switched_off(world_factory: Any, strea
     """
     Then the 429 is the client's to see.
     """
-    world = await world_factory(
-        blind=True, sim={"wording": "openai-tpm"}, recovery={"shrink_for_rate_limits": False}
-    )
+    world = await world_factory(blind=True, sim={"wording": "openai-tpm"}, recovery={"shrink_for_rate_limits": False})
     reply = await world.chat(BIG, stream=stream)
 
     assert (reply.status, len(world.calls)) == (429, 1)

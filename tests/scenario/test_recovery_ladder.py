@@ -227,7 +227,8 @@ NEGATIVES = {
         b'policy","code":"content_filter"}}',
     ),
     "output cap": raw(
-        400, body=b'{"error":{"message":"max_tokens is too large: 5000. This model supports at most 4096 completion tokens"}}'
+        400,
+        body=b'{"error":{"message":"max_tokens is too large: 5000. This model supports at most 4096 completion tokens"}}',
     ),
     "higher max_tokens": raw(
         400,
@@ -286,7 +287,9 @@ class TestStreams:
         An overflow that the upstream notices too late is the client's to see, as it came.
         """
         world = await world_factory(blind=True, sim={"window": None})
-        world.upstream.will(sse_error("maximum context length exceeded", code="context_length_exceeded", after_chunks=3))
+        world.upstream.will(
+            sse_error("maximum context length exceeded", code="context_length_exceeded", after_chunks=3)
+        )
         reply = await world.chat(BIG, stream=True)
 
         assert (reply.status, len(world.calls)) == (200, 1)
