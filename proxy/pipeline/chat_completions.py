@@ -15,8 +15,8 @@ The life of one exchange, step by step.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from functools import partial
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 

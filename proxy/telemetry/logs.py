@@ -13,7 +13,6 @@ import structlog
 
 from proxy.telemetry.log_settings import LogSettings
 
-
 FRAMES = 8
 """Lines of a traceback that an event tells, the innermost last."""
 

@@ -83,7 +83,7 @@ class Proxied:
 @pytest.fixture
 async def proxy_factory(tmp_path: Any) -> AsyncIterator[ProxyFactory]:
     """
-    Start proxies, as in ``await proxy_factory(upstream.url, compaction={...})``; the store is in memory unless given.
+    Hand out a starter of proxies (``upstream.url, compaction={...}``); the store is in memory unless given.
     """
     started: list[Proxied] = []
 
