@@ -10,8 +10,11 @@ from proxy.simulator.steps import overflow
 from tests.support.conversations import assistant, chat_session, user
 from tests.support.worlds import WINDOW, is_whole
 
-BIG = chat_session(16)
-"""About 9,000 tokens."""
+NARROW = 4_000
+BIG = chat_session(8)
+"""About 4,500 tokens."""
+LARGER = chat_session(16)
+"""Twice that."""
 STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 NUMBERED = (
     "openai",
@@ -49,7 +52,7 @@ async def test_a_stated_limit_costs_one_refusal(world_factory: Any, wording: str
     """
     The proxy believes 128,000 tokens; one refusal teaches it better, and the next request provokes none.
     """
-    world = await world_factory(blind=True, sim={"wording": wording})
+    world = await world_factory(blind=True, sim={"wording": wording, "window": NARROW})
     first = await world.chat(BIG, stream=stream)
     tries = len(world.calls)
     second = await world.chat(one_turn_more(BIG), stream=stream)
@@ -66,7 +69,7 @@ async def test_another_conversation_is_spared_the_refusal(world_factory: Any, wo
     """
     What was learned holds for the model, not for one conversation.
     """
-    world = await world_factory(blind=True, sim={"wording": wording})
+    world = await world_factory(blind=True, sim={"wording": wording, "window": NARROW})
     await world.chat(BIG)
     reply = await world.chat([BIG[0], user("something quite different"), assistant("yes?"), *BIG[1:]])
 
@@ -80,7 +83,7 @@ async def test_a_refusal_without_a_number_steps_down_the_tiers(world_factory: An
     """
     Without a number the next tier below what was refused is tried; the layout then sticks to the conversation.
     """
-    world = await world_factory(blind=True, sim={"wording": wording})
+    world = await world_factory(blind=True, sim={"wording": wording, "window": NARROW})
     first = await world.chat(BIG, stream=stream)
     tries = len(world.calls)
     second = await world.chat(one_turn_more(BIG), stream=stream)
@@ -99,7 +102,7 @@ async def test_llama_cpp_python_answers_streams_with_nothing(world_factory: Any,
     world = await world_factory(
         sim={"wording": "llama-cpp-python"}, compaction={"threshold_tokens": None, "mode": "recover"}
     )
-    reply = await world.chat(BIG, stream=stream)
+    reply = await world.chat(LARGER, stream=stream)
 
     assert is_whole(reply, stream=stream)
     assert reply.action == "recovered"
@@ -121,7 +124,7 @@ async def test_groq_tokens_per_minute_as_413(world_factory: Any, stream: bool) -
     """
     More requested than a minute allows: waiting never helps, shrinking does; no window is learned from it.
     """
-    world = await world_factory(blind=True, sim={"wording": "groq-tpm"})
+    world = await world_factory(blind=True, sim={"wording": "groq-tpm", "window": NARROW})
     reply = await world.chat(BIG, stream=stream)
 
     assert is_whole(reply, stream=stream)
@@ -135,7 +138,7 @@ async def test_openai_tokens_per_minute_as_429(world_factory: Any, stream: bool)
     """
     OpenAI says the same as a 429.
     """
-    world = await world_factory(blind=True, sim={"wording": "openai-tpm"})
+    world = await world_factory(blind=True, sim={"wording": "openai-tpm", "window": NARROW})
     reply = await world.chat(BIG, stream=stream)
 
     assert is_whole(reply, stream=stream)
@@ -147,7 +150,9 @@ async def test_shrinking_for_rates_can_be_switched_off(world_factory: Any, strea
     """
     Then the 429 is the client's to see.
     """
-    world = await world_factory(blind=True, sim={"wording": "openai-tpm"}, recovery={"shrink_for_rate_limits": False})
+    world = await world_factory(
+        blind=True, sim={"wording": "openai-tpm", "window": NARROW}, recovery={"shrink_for_rate_limits": False}
+    )
     reply = await world.chat(BIG, stream=stream)
 
     assert (reply.status, len(world.calls)) == (429, 1)
@@ -158,12 +163,12 @@ async def test_json_413_with_a_byte_limit(world_factory: Any, stream: bool) -> N
     """
     A gateway that states its bytes gets a body within them.
     """
-    world = await world_factory(blind=True, sim={"max_bytes": 20_000, "bytes_wording": "json", "window": None})
+    world = await world_factory(blind=True, sim={"max_bytes": 10_000, "bytes_wording": "json", "window": None})
     reply = await world.chat(BIG, stream=stream)
 
     assert is_whole(reply, stream=stream)
     assert (reply.action, len(world.calls)) == ("recovered", 2)
-    assert len(world.sent.body) <= 20_000
+    assert len(world.sent.body) <= 10_000
 
 
 @STREAMS
@@ -172,7 +177,7 @@ async def test_nginx_413_for_bytes(world_factory: Any, stream: bool, early: bool
     """
     A web server's HTML page, sent by the Content-Length alone or after reading: the body halves until it passes.
     """
-    world = await world_factory(blind=True, sim={"max_bytes": 20_000, "early_413": early, "window": None})
+    world = await world_factory(blind=True, sim={"max_bytes": 10_000, "early_413": early, "window": None})
     reply = await world.chat(BIG, stream=stream)
 
     assert is_whole(reply, stream=stream)
@@ -207,7 +212,7 @@ async def test_an_answer_cut_at_the_window(world_factory: Any, stream: bool) -> 
     200 with finish_reason length and no token said, because the prompt fills the window: an overflow all the same.
     """
     world = await world_factory(sim={"wording": "finish-length"}, compaction={"mode": "recover"})
-    reply = await world.chat(BIG, stream=stream)
+    reply = await world.chat(LARGER, stream=stream)
 
     assert is_whole(reply, stream=stream)
     assert reply.action == "recovered"
