@@ -11,7 +11,7 @@ from itertools import accumulate
 from proxy.chat.groups import group_starts, pending_round
 from proxy.chat.messages import Message, is_assistant, is_call_row, is_user, text_of
 from proxy.chat.roles import is_visible
-from proxy.compaction import handover
+from proxy.compaction.handover import is_real_ask
 
 MINIMUM_TAIL_ROWS = 3
 TAIL_USER_ROUNDS = 2
@@ -27,13 +27,6 @@ class TailRule:
     ceiling: int
     rows: int = MINIMUM_TAIL_ROWS
     user_rounds: int = TAIL_USER_ROUNDS
-
-
-def is_real_ask(message: Message) -> bool:
-    """
-    Tell whether the row is something a user asked, and not a summary that stands in a user row.
-    """
-    return is_user(message) and not handover.is_generated_row(message) and bool(text_of(message).strip())
 
 
 def head_end(rows: Sequence[Message], *, protect_first: int, has_system: bool) -> int:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from proxy.chat.messages import Message
-from proxy.compaction.bound import is_real_ask
 from proxy.compaction.edits import cut_lengths
-from proxy.compaction.handover import ask_text
+from proxy.compaction.handover import ask_text, is_real_ask
 from proxy.compaction.layout import Layout
 
 SMALLEST_ASK = 200

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proxy.chat.messages import Message, is_user, parts, text_of
-from proxy.chat.roles import has_prefill, violations
-from proxy.compaction.bound import is_real_ask
-from proxy.compaction.handover import END_MARKER
+from proxy.chat.roles import Violation, has_prefill, violations
+from proxy.compaction.handover import END_MARKER, is_real_ask
 from proxy.errors import IllegalPlanError
 
+OPEN_AT_END = frozenset({Violation.OPEN_CALL_AT_END})
 CACHE_MARKS = 4
 """Providers accept at most four cache breakpoints in a request."""
 
@@ -20,7 +20,9 @@ def validate(planned: Sequence[Message], own: Sequence[Message], *, strict: bool
     """
     Raise ``IllegalPlanError`` where *planned* introduces a violation that the client's *own* rows lack.
     """
-    introduced: list[str] = list(violations(planned) - (frozenset() if strict else violations(own)))
+    # What the client left open at the end stays open: no result of ours could stand for the one that it waits for.
+    excused = violations(own) & OPEN_AT_END if strict else violations(own)
+    introduced: list[str] = list(violations(planned) - excused)
     if not planned:
         introduced.append("no rows")
     if any(is_real_ask(row) for row in own) and not _asks_something(planned):

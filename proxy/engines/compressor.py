@@ -13,8 +13,9 @@ from proxy.chat.groups import group_starts, pending_round
 from proxy.chat.messages import Message, is_system, is_user
 from proxy.chat.roles import has_prefill
 from proxy.compaction import handover
-from proxy.compaction.bound import TailRule, head_end, is_real_ask, tail_start
+from proxy.compaction.bound import TailRule, head_end, tail_start
 from proxy.compaction.fit import fewer_media
+from proxy.compaction.handover import is_real_ask
 from proxy.compaction.layout import Layout, edited, with_edits
 from proxy.compaction.media import media_count
 from proxy.compaction.prune import media_edits, prune_edits, prune_frontier

@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
 from proxy.chat.json import loads
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.directives import read_directives
-from proxy.pipeline.disclosure import disclosed
+from proxy.pipeline.disclosure import disclosed, warnings_of
 from proxy.pipeline.examine import Examined
 from proxy.pipeline.exchange import Action, Exchange
+from proxy.pipeline.guarded import guarded
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.planner import Planner
@@ -33,9 +35,10 @@ from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.watching import Seen, StreamWatcher, read_body
 from proxy.telemetry.metrics import Metrics
-from proxy.upstream.wire import Answer, Incoming, header
+from proxy.upstream.wire import Answer, Headers, Incoming, header
 
 log = structlog.get_logger()
+NO_HEADERS: Headers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +110,12 @@ class ChatCompletions:
     def _relayed(self, exchange: Exchange, examined: Examined) -> Answer:
         answer = examined.answer
         exchange.status = answer.status
+        exchange.warnings += warnings_of(exchange.plan)
         headers = answer.headers
         if _strips_usage(exchange, answer):
             headers = tuple((name, value) for name, value in headers if name.lower() != "content-length")
         if self._disclose:
-            headers = (*headers, *disclosed(exchange))
+            headers = (*headers, *guarded("disclose", lambda: disclosed(exchange), otherwise=NO_HEADERS))
         chunks = self._chunks(exchange, examined)
         return Answer(answer.status, answer.reason, headers, chunks, close=answer.close)
 
@@ -121,7 +125,8 @@ class ChatCompletions:
         """
         answer = examined.answer
         if examined.body is not None:
-            seen = read_body(examined.body) if answer.status < 400 else Seen()
+            body = examined.body if answer.status < 400 else b""
+            seen = guarded("read", lambda: read_body(body), otherwise=Seen())
             self._settling.settle(exchange, seen)
             async for chunk in answer.chunks:
                 yield chunk
@@ -130,12 +135,20 @@ class ChatCompletions:
         decoder = Decoder(answer.headers)
         try:
             async for chunk in answer.chunks:
-                relayed = watcher.feed(decoder.feed(chunk))
-                yield relayed if watcher.strip_usage else chunk
-            yield watcher.rest()
+                yield guarded("watch", partial(_watch, watcher, decoder, chunk), otherwise=chunk)
+            if rest := watcher.rest():
+                yield rest
         finally:
             answer.close()
             self._settling.settle(exchange, watcher.seen)
+
+
+def _watch(watcher: StreamWatcher, decoder: Decoder, chunk: bytes) -> bytes:
+    """
+    Read along, and return what of the chunk is relayed.
+    """
+    kept = watcher.feed(decoder.feed(chunk))
+    return kept if watcher.strip_usage else chunk
 
 
 def _action_of(exchange: Exchange, plan: Plan) -> Action:

@@ -18,10 +18,12 @@ from proxy.compaction.shorten import shorten
 from proxy.engines.base import Compaction, Engine, Posture, Report
 from proxy.engines.base import Task as EngineTask
 from proxy.engines.sizer import Sizer
+from proxy.engines.window import Window
 from proxy.errors import IllegalPlanError, SummaryError
 from proxy.pipeline.conversations import Conversations, RecordFacts
 from proxy.pipeline.desk import TOO_SLOW
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.plan import Demand, Plan, write_plan
 from proxy.pipeline.scene import Scene
 from proxy.pipeline.summarizing import Summarizing
@@ -62,6 +64,7 @@ class Compacting:
     ) -> None:
         self._counter = counter
         self._engines = engines
+        self._plain = Window(counter)
         self._conversations = conversations
         self._summarizing = summarizing
         self._tasks = tasks
@@ -70,7 +73,12 @@ class Compacting:
     async def compact(self, exchange: Exchange, scene: Scene, demand: Demand) -> Plan | None:
         """
         Return the best plan that could be made, ``None`` where nothing is gained.
+
+        A client that leaves does not end it: what was paid for is there when the client comes back.
         """
+        return await shield(self._tasks.start(self._compact(exchange, scene, demand), name="compaction"))
+
+    async def _compact(self, exchange: Exchange, scene: Scene, demand: Demand) -> Plan | None:
         start = _start(scene)
         size = Sizer(scene.rows, self._counter, fixed=scene.fixed)
         if start.prepared and not demand.shrinks:
@@ -102,7 +110,9 @@ class Compacting:
                 break
             task = self._task(exchange, scene, replace(demand, posture=posture), layout)
             summarize = self._summarizing.for_posture(exchange, scene, posture)
-            made = await engine.compact(task, summarize=summarize)
+            made = await guarded_async("engine", engine.compact(task, summarize=summarize), otherwise=None)
+            if made is None:
+                return plan or await self._without_engine(exchange, scene, demand, layout)
             if made.layout is None:
                 continue
             better = await self._kept(scene, made, start, changes=demand.changes)
@@ -113,16 +123,40 @@ class Compacting:
                 break
         return plan
 
+    async def _without_engine(
+        self, exchange: Exchange, scene: Scene, demand: Demand, layout: Layout | None
+    ) -> Plan | None:
+        """
+        The engine failed: the request goes as it is where it fits, else plainly truncated.
+
+        No record is kept of that, so that the conversation is whole again once the engine is.
+        """
+        exchange.action = "failed-open"
+        if self._may_go(scene, demand, layout):
+            return None
+        plan = None
+        for posture in (Posture.NORMAL, Posture.SQUEEZE):
+            task = self._task(exchange, scene, replace(demand, posture=posture), None)
+            made = await self._plain.compact(task, summarize=self._summarizing.for_posture(exchange, scene, posture))
+            written = _written(scene, made.layout, demand.changes, tokens=made.report.after) if made.layout else None
+            plan = written or plan
+            if written is not None and made.report.fits:
+                break
+        return replace(plan, kind="compacted") if plan else None
+
     def _may_stop(self, scene: Scene, demand: Demand, posture: Posture, layout: Layout | None) -> bool:
         """
         Tell whether a request that could not be made smaller may go as it is: it fits, and nobody asked for less.
         """
-        if posture is Posture.NORMAL or demand.shrinks:
+        return posture is not Posture.NORMAL and self._may_go(scene, demand, layout)
+
+    def _may_go(self, scene: Scene, demand: Demand, layout: Layout | None) -> bool:
+        if demand.shrinks:
             return False
         return Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout) <= scene.budget.usable
 
     def _task(self, exchange: Exchange, scene: Scene, demand: Demand, layout: Layout | None) -> EngineTask:
-        beside = len(scene.request.body) - scene.rows_bytes if demand.byte_limit is not None else 0
+        beside = scene.bytes_beside if demand.byte_limit is not None else 0
         return EngineTask(
             system=scene.system,
             rows=scene.rows,
@@ -165,17 +199,16 @@ class Compacting:
         """
         if made.layout is None:
             return None
-        try:
-            plan = write_plan(scene, made.layout, changes, tokens=made.report.after)
-            record = await self._conversations.keep(
-                made.layout, scene.identity, self._facts(made.report, start, pending=False)
-            )
-            if record.summary != made.layout.summary:
-                tokens = Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout_of(record))
-                plan = write_plan(scene, layout_of(record), changes, tokens=tokens)
-        except (IllegalPlanError, ValueError) as fault:
-            log.warning("plan.illegal", fault=str(fault))
+        plan = _written(scene, made.layout, changes, tokens=made.report.after)
+        if plan is None:
             return None
+        facts = self._facts(made.report, start, pending=False)
+        record = await self._conversations.keep(made.layout, scene.identity, facts)
+        if record.summary != made.layout.summary:
+            tokens = Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout_of(record))
+            plan = _written(scene, layout_of(record), changes, tokens=tokens)
+            if plan is None:
+                return None
         self._await_late(scene, made, record)
         return replace(plan, kind="compacted", record=record, summary=made.report.summary)
 
@@ -216,6 +249,17 @@ class Compacting:
             after_tokens=report.after,
             created=self._clock(),
         )
+
+
+def _written(scene: Scene, layout: Layout, changes: Mapping[str, Any] | None, *, tokens: int) -> Plan | None:
+    """
+    Write the plan; ``None`` where it may not be sent.
+    """
+    try:
+        return write_plan(scene, layout, changes, tokens=tokens)
+    except (IllegalPlanError, ValueError) as fault:
+        log.warning("plan.illegal", fault=str(fault))
+        return None
 
 
 def _start(scene: Scene) -> _Start:

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from proxy.chat.groups import group_starts
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
+from proxy.pipeline.guarded import guarded_async
 from proxy.records.record import Record
 from proxy.records.store import RecordStore
 
@@ -61,7 +62,8 @@ class Conversations:
         """
         if not identity.digests:
             return Known()
-        found = await self._store.find(identity.digests)
+        nothing: dict[str, tuple[Record, ...]] = {}
+        found = await guarded_async("find records", self._store.find(identity.digests), otherwise=nothing)
         starts = frozenset(group_starts(rows))
         fitting = [
             record
@@ -81,7 +83,8 @@ class Conversations:
         """
         Store a compaction and return the record in force: the first writer of a key wins.
         """
-        return await self._store.put(_record(layout, identity, facts))
+        record = _record(layout, identity, facts)
+        return await guarded_async("keep a record", self._store.put(record), otherwise=record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,21 @@ The response headers that tell what was done.
 from __future__ import annotations
 
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.plan import Plan
 from proxy.upstream.wire import Headers
 
 PREFIX = "x-concertina-"
+DEEP = 2
+"""Folds from which on a summary stands on a summary."""
+
+
+def warnings_of(plan: Plan | None) -> tuple[str, ...]:
+    """
+    Return what a client should know of the summary it was answered with.
+    """
+    if plan is None or plan.record is None or plan.layout is None or plan.record.depth < DEEP:
+        return ()
+    return (f"compacted {plan.record.depth} times; details may be lost; consider a new conversation",)
 
 
 def disclosed(exchange: Exchange) -> Headers:

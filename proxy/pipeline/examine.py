@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from proxy.chat.sse import SseSplitter
+from proxy.chat.sse import SseEvent, SseSplitter
 from proxy.pipeline.decoding import Decoder
+from proxy.pipeline.guarded import guarded
 from proxy.recovery.classify import classify
 from proxy.recovery.fault import Fault
 from proxy.recovery.peek import AnswerLimits, Sign, StreamVerdict, judge_body, judge_end, judge_event
@@ -52,14 +53,16 @@ async def examine(answer: Answer, lens: Lens) -> Examined:
     decoder = Decoder(answer.headers)
     if answer.status >= FIRST_ERROR:
         body, whole = await _read(answer, decoder)
-        return Examined(whole, classify(answer.status, body, patterns=lens.patterns), body)
+        fault = guarded("classify", lambda: classify(answer.status, body, patterns=lens.patterns), otherwise=None)
+        return Examined(whole, fault, body)
     if not decoder.readable or answer.status != 200:
         return Examined(answer)
     if answer.is_event_stream:
         return await _peek(answer, decoder, lens)
     if "json" in (header(answer.headers, "content-type") or "").lower():
         body, whole = await _read(answer, decoder)
-        return Examined(whole, judge_body(body, limits=lens.limits, patterns=lens.patterns), body)
+        fault = guarded("judge", lambda: judge_body(body, limits=lens.limits, patterns=lens.patterns), otherwise=None)
+        return Examined(whole, fault, body)
     return Examined(answer)
 
 
@@ -84,12 +87,19 @@ async def _peek(answer: Answer, decoder: Decoder, lens: Lens) -> Examined:
             return Examined(_replayed(held, read, answer))
         read.append(chunk)
         for event in splitter.feed(decoder.feed(chunk)):
-            verdict = judge_event(event, patterns=lens.patterns)
+            verdict = _judged(event, lens)
             seen_event = seen_event or event.data is not None
             if _decides(verdict, lens, seen_event=seen_event):
                 return Examined(_replayed(held, read, answer), _fault_of(verdict))
         if not decoder.readable:
             return Examined(_replayed(held, read, answer))
+
+
+def _judged(event: SseEvent, lens: Lens) -> StreamVerdict:
+    """
+    Judge one event; what trips our own rules is content, which goes on to the client.
+    """
+    return guarded("judge", lambda: judge_event(event, patterns=lens.patterns), otherwise=StreamVerdict(Sign.CONTENT))
 
 
 def _decides(verdict: StreamVerdict, lens: Lens, *, seen_event: bool) -> bool:

@@ -16,8 +16,8 @@ from hashlib import blake2b
 from typing import Any
 
 from proxy.chat.json import dumps, loads
-from proxy.errors import StoreError
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.settings import ModelSettings
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.store import RecordStore
@@ -47,6 +47,8 @@ class Facts:
     calibration: Calibration
     strict: bool = False
     refuses_usage: bool = False
+    refused: int | None = None
+    """Our tokens of the smallest request that was refused for its size, whatever the reason given."""
     loaded: bool = False
 
 
@@ -136,6 +138,22 @@ class Knowledge:
                 self._facts.popitem(last=False)
         return facts
 
+    def worth_a_look(self, exchange: Exchange, model: str, threshold: int) -> int:
+        """
+        Return the size from which on a conversation may have a record: half of what ever led to a compaction.
+        """
+        refused = self.facts(exchange, model).refused
+        return (threshold if refused is None else min(threshold, refused)) // 2
+
+    def refuse(self, exchange: Exchange, model: str, tokens: int) -> None:
+        """
+        Note that a request of this size was refused; what was compacted for it has to be found again.
+        """
+        facts = self.facts(exchange, model)
+        if facts.refused is None or tokens < facts.refused:
+            facts.refused = tokens
+            self.save(exchange, model)
+
     def largest_accepted(self, exchange: Exchange, model: str) -> int:
         """
         Return the largest prompt, in the model's tokens, that was served to this credential.
@@ -181,6 +199,7 @@ class Knowledge:
                 "calibration": facts.calibration.to_dict(),
                 "strict": facts.strict,
                 "refuses_usage": facts.refuses_usage,
+                "refused": facts.refused,
             }
         )
         self._tasks.start(self._put(_key(exchange, model), value), name="save knowledge")
@@ -201,10 +220,8 @@ class Knowledge:
         self._tasks.start(self._put(_limits_key(exchange, model), dumps(new.to_dict())), name="save limits")
 
     async def _put(self, key: str, value: bytes) -> None:
-        try:
-            await self._store.put_fact(key, value)
-        except StoreError:
-            return  # learned again from the next answers
+        # What is not kept is learned again from the next answers.
+        await guarded_async("keep a fact", self._store.put_fact(key, value), otherwise=None)
 
     async def _load(self, exchange: Exchange, model: str) -> None:
         """
@@ -224,12 +241,10 @@ class Knowledge:
             facts.calibration = Calibration.from_dict(data["calibration"])
             facts.strict = data.get("strict") is True
             facts.refuses_usage = data.get("refuses_usage") is True
+            facts.refused = data["refused"] if isinstance(data.get("refused"), int) else None
 
     async def _get(self, key: str) -> dict[str, Any]:
-        try:
-            raw = await self._store.get_fact(key)
-        except StoreError:
-            return {}
+        raw = await guarded_async("read a fact", self._store.get_fact(key), otherwise=None)
         data = loads(raw) if raw else {}
         return data if isinstance(data, dict) else {}
 

@@ -26,6 +26,7 @@ from proxy.windows.truncation import Sighting, judge
 
 log = structlog.get_logger()
 MOST_SIGHTINGS = 10_000
+SIZE_FAULTS = frozenset({Label.CONTEXT_OVERFLOW, Label.PAYLOAD_TOO_LARGE, Label.LONG_CONTEXT_TIER})
 
 
 class Learning:
@@ -68,6 +69,8 @@ class Learning:
             log.info("refusal.unknown", status=fault.status, label=fault.label, upstream=exchange.party.upstream)
         if scene is None or plan.sent_tokens is None:
             return
+        if fault.label in SIZE_FAULTS or fault.shrink_helps:
+            self._knowledge.refuse(exchange, scene.request.model, plan.sent_tokens)
         if fault.label is Label.LONG_CONTEXT_TIER and fault.status in {429, None}:
             self._knowledge.learn_long_tier(exchange)
         if fault.label is not Label.CONTEXT_OVERFLOW:

@@ -67,12 +67,20 @@ class Planner:
             return Plan(body, why="not understood")
         why = exemption(request)
         if why is not None:
-            return Plan(body, why=why)
+            return await self._left_alone(exchange, request, why)
         exchange.directives = with_command(exchange.directives, request, exchange.compaction.focus_command)
         if await self._certainly_small(exchange, request):
             return Plan(body, why="below the bound")
         scene = await self.scene(exchange, request)
         return await self._decide(exchange, scene)
+
+    async def _left_alone(self, exchange: Exchange, request: ChatRequest, why: str) -> Plan:
+        """
+        Forward an exempt request; observe mode tells its size all the same.
+        """
+        if exchange.mode != "observe":
+            return Plan(request.body, why=why)
+        return replace(_untouched(await self.scene(exchange, request), why), would="untouched")
 
     async def replan(self, exchange: Exchange, demand: Demand) -> Plan | None:
         """
@@ -84,6 +92,8 @@ class Planner:
         scene = await self.scene(exchange, request, window=demand.window, strict=demand.strict)
         if not demand.shrinks:
             return self._resumed(scene, demand.changes)
+        if self._suffices(scene, demand) and (resumed := self._resumed(scene, demand.changes)):
+            return resumed
         return await self._compacting.compact(exchange, scene, demand)
 
     async def measured(self, exchange: Exchange, plan: Plan) -> Plan | None:
@@ -119,7 +129,7 @@ class Planner:
             exchange.compaction, window=found.tokens, asked_output=request.asked_output, fixed=fixed, scale=scale
         )
         known = Known()
-        if total >= budget.threshold // 2 or window is not None:
+        if total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold) or window is not None:
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
@@ -153,7 +163,7 @@ class Planner:
         budget = make_budget(
             exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
         )
-        return bound < budget.threshold // 2
+        return bound < self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
 
     async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
         if exchange.mode == "recover" and scene.known.live is None:
@@ -191,6 +201,18 @@ class Planner:
             log.warning("plan.illegal", fault=str(fault))
             return None
         return replace(plan, record=scene.known.live)
+
+    def _suffices(self, scene: Scene, demand: Demand) -> bool:
+        """
+        Tell whether the layout in force is all that *demand* asks for: the conversation was refused whole once more.
+        """
+        layout = scene.resumed
+        if layout is None:
+            return False
+        sizer = Sizer(scene.rows, self._counter, fixed=scene.fixed)
+        if sizer.tokens(layout) >= scene.budget.threshold:
+            return False
+        return demand.byte_limit is None or sizer.bytes(layout) + scene.bytes_beside <= demand.byte_limit
 
     def _size(self, scene: Scene, layout: Layout | None) -> int:
         if layout is None:

@@ -17,6 +17,7 @@ from proxy.chat.request import ChatRequest
 from proxy.engines.base import Posture
 from proxy.pipeline.examine import Examined, Lens, examine
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.guarded import guarded, guarded_async
 from proxy.pipeline.learning import Learning
 from proxy.pipeline.plan import Demand, Plan
 from proxy.pipeline.planner import Planner
@@ -62,7 +63,7 @@ class Recovering:
             plan, examined = await self._without_wish(exchange, plan, examined)
         if examined.fault is None:
             return examined
-        measured = await self._planner.measured(exchange, plan)
+        measured = await guarded_async("measure", self._planner.measured(exchange, plan), otherwise=None)
         if measured is None or measured.scene is None:
             return examined
         return await self._climb(exchange, measured, examined)
@@ -87,6 +88,7 @@ class Recovering:
                 step = resume(ladder, Outcome(skipped=True))
                 continue
             plan = candidate
+            examined.answer.close()
             examined = await self._try(exchange, plan)
             exchange.rungs.append(step.rung)
             step = resume(ladder, self._outcome(exchange, plan, examined))
@@ -98,7 +100,8 @@ class Recovering:
         """
         if plan.scene is None:
             return None
-        candidate = await self._planner.replan(exchange, demand_of(attempt, plan.scene.request))
+        demand = demand_of(attempt, plan.scene.request)
+        candidate = await guarded_async("plan anew", self._planner.replan(exchange, demand), otherwise=None)
         if candidate is None or candidate.sent_tokens is None:
             return None
         if not attempt.worth_sending(tokens=candidate.sent_tokens, size=len(candidate.body)):
@@ -120,7 +123,7 @@ class Recovering:
         fault = examined.fault
         if fault is not None:
             self._metrics.overflow.labels(fault.label).inc()
-            self._learning.refused(exchange, plan, fault)
+            guarded("learn", lambda: self._learning.refused(exchange, plan, fault), otherwise=None)
         return Outcome(
             fault,
             sent_tokens=plan.sent_tokens or 0,

@@ -54,11 +54,11 @@ class Scene:
         return layout_of(self.known.live) if self.known.live else None
 
     @property
-    def rows_bytes(self) -> int:
+    def bytes_beside(self) -> int:
         """
-        The bytes that the rows take, as JSON.
+        The bytes of the body that are not the rows'.
         """
-        return sum(len(dumps(row)) + 1 for row in self.rows)
+        return len(self.request.body) - sum(len(dumps(row)) + 1 for row in self.rows)
 
     def scaled(self, tokens: int) -> int:
         """

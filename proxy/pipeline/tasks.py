@@ -12,6 +12,8 @@ import structlog
 
 T = TypeVar("T")
 log = structlog.get_logger()
+LASTING = frozenset({"vocabulary", "sweep"})
+"""Tasks that run as long as the process, or that nobody waits for at its end."""
 
 
 class TaskKeeper:
@@ -34,22 +36,25 @@ class TaskKeeper:
         task.add_done_callback(self._ended)
         return task
 
-    async def settled(self, *, but: frozenset[str] = frozenset({"vocabulary", "sweep"})) -> None:
+    async def settled(self) -> None:
         """
         Wait until no task is left, but for those that run as long as the process.
         """
-        while running := [task for task in self._tasks if task.get_name() not in but]:
+        while running := self._passing():
             await asyncio.wait(running)
 
     async def drain(self, seconds: float) -> None:
         """
         Wait for the running tasks, at most *seconds*, then cancel what is left.
         """
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
+        if running := self._passing():
+            await asyncio.wait(running, timeout=seconds)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _passing(self) -> list[asyncio.Task[Any]]:
+        return [task for task in self._tasks if task.get_name() not in LASTING]
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)

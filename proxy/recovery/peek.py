@@ -18,6 +18,14 @@ from proxy.recovery.settings import PatternRule
 HANDFUL = 16
 """Fewer tokens than these, and none by wish, are no answer."""
 WINDOW_SHARE = 0.99
+CUT_IN_STREAM = Fault(
+    Label.CONTEXT_OVERFLOW,
+    None,
+    "the stream ended for its length before anything was said",
+    unit="tokens",
+    confident=False,
+)
+"""No usage is at hand yet, so that it takes a prompt near the window to believe it."""
 _ANSWER_KEYS = ("choices", "output", "content", "candidates", "data")
 _OVERFLOW_FINISH = frozenset({"model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"})
 
@@ -157,6 +165,9 @@ def _judge_chunk(chunk: Mapping[str, Any], data: bytes) -> StreamVerdict:
         return StreamVerdict(Sign.CONTENT)
     if "error" in reasons:
         return StreamVerdict(Sign.ERROR, classify(None, data))
+    if "length" in reasons:
+        # Nothing was said before it, or nobody would ask: the prompt may have filled the window.
+        return StreamVerdict(Sign.FINISHED, CUT_IN_STREAM)
     return StreamVerdict(Sign.FINISHED if reasons else Sign.NOTHING)
 
 

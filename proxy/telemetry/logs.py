@@ -6,10 +6,29 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
+from pathlib import Path
 
 import structlog
 
 from proxy.telemetry.log_settings import LogSettings
+
+FRAMES = 8
+"""Lines of a traceback that an event tells, the innermost last."""
+
+
+def where(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """
+    Put the place of a fault in the stead of its traceback: neither its text nor local values, which may be a client's.
+    """
+    told = event.pop("exc_info", None)
+    fault = sys.exc_info()[1] if told is True else told
+    if isinstance(fault, tuple):
+        fault = fault[1]
+    if isinstance(fault, BaseException):
+        frames = traceback.extract_tb(fault.__traceback__)[-FRAMES:]
+        event["where"] = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    return event
 
 
 def set_up_log(settings: LogSettings, *, terminal: bool) -> None:
@@ -23,6 +42,7 @@ def set_up_log(settings: LogSettings, *, terminal: bool) -> None:
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
+            where,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             renderer,
         ],

@@ -70,3 +70,11 @@ def test_text_of_ours_can_always_be_encoded() -> None:
     Half an emoji becomes a question mark.
     """
     assert clean_text("a\ud83db é") == "a?b é"
+
+
+@pytest.mark.parametrize("number", [b"1e999", b"9" * 400, b"-" + b"9" * 25])
+def test_accepts_numbers_beyond_64_bits(number: bytes) -> None:
+    """
+    One reader refuses them, though they are JSON; a request that holds one is understood like any other.
+    """
+    assert abs(loads(b'{"a": ' + number + b"}")["a"]) > 2**64

@@ -1,7 +1,8 @@
 import pytest
 
 from proxy.chat.groups import group_starts
-from proxy.compaction.bound import TailRule, head_end, is_real_ask, tail_start
+from proxy.compaction.bound import TailRule, head_end, tail_start
+from proxy.compaction.handover import is_real_ask
 from proxy.compaction.handover import restate, wrap
 from tests.support.conversations import assistant, call, calls, image, result, system, user
 
