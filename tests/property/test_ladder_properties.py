@@ -5,9 +5,9 @@ from dataclasses import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.pipeline.settings import RecoverySettings
 from proxy.recovery.attempt import Attempt, Outcome, Situation
 from proxy.recovery.fault import Fault, Label
-from proxy.recovery.settings import RecoverySettings
 from tests.unit.recovery.ladder_support import climb
 
 EXAMPLES = settings(max_examples=50, deadline=None)

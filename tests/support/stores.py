@@ -35,7 +35,7 @@ class FakeClock:
 # A loaded machine is no outage.
 UNHURRIED = Patience(read_seconds=60, write_seconds=60, open_seconds=60)
 
-_PLAIN = Record(key="", digest="", scope="s", covered=4, head_end=0, cut=4, summary="S", placement="row")
+_PLAIN = Record(key="", digest="", scope="s", covered=4, head_end=0, cut=4, summary="S")
 
 
 def record(key: str, digest: str | None = None, **fields) -> Record:

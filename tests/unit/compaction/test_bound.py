@@ -2,8 +2,7 @@ import pytest
 
 from proxy.chat.groups import group_starts
 from proxy.compaction.bound import TailRule, head_end, tail_start
-from proxy.compaction.handover import is_real_ask
-from proxy.compaction.handover import restate, wrap
+from proxy.compaction.handover import is_real_ask, restate, wrap
 from tests.support.conversations import assistant, call, calls, image, result, system, user
 
 COST = 10

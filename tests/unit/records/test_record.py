@@ -10,7 +10,7 @@ from tests.support.stores import record
 
 def test_comes_back_as_it_went():
     """Every field survives, edits among them."""
-    made = record("k", edits=(Edit(3, "stub"), Edit(4, "cut", 10, 20)), restated=2, summary=None, placement="none")
+    made = record("k", edits=(Edit(3, "stub"), Edit(4, "cut", 10, 20)), restated=2, summary=None)
 
     assert Record.from_bytes(made.to_bytes()) == made
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from proxy.pipeline.settings import RecoverySettings
 from proxy.recovery.attempt import Attempt, Ending, Outcome, Situation
 from proxy.recovery.fault import Fault, Label
 from proxy.recovery.ladder import recovery_ladder, resume
-from proxy.recovery.settings import RecoverySettings
 
 Reply = Callable[[Attempt], Outcome]
 

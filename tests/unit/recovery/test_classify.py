@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -392,7 +393,7 @@ def test_own_patterns_come_first() -> None:
     """
     A user's pattern beats the built-in rules.
     """
-    pattern = PatternRule(status=400, regex="flux capacitor", label=Label.CONTEXT_OVERFLOW)
+    pattern = PatternRule(status=400, regex=re.compile("flux capacitor"), label=Label.CONTEXT_OVERFLOW)
     fault = classify(400, error("the Flux Capacitor is full: limit 9000 tokens"), patterns=[pattern])
 
     assert (fault.label, fault.limit) == (Label.CONTEXT_OVERFLOW, 9000)
@@ -402,7 +403,7 @@ def test_own_patterns_mind_their_status() -> None:
     """
     A pattern for 400 says nothing about a 500.
     """
-    pattern = PatternRule(status=400, regex="flux", label=Label.CONTEXT_OVERFLOW)
+    pattern = PatternRule(status=400, regex=re.compile("flux"), label=Label.CONTEXT_OVERFLOW)
 
     assert classify(500, error("flux"), patterns=[pattern]).label is Label.OVERLOADED_5XX
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from proxy.pipeline.settings import RecoverySettings
 from proxy.recovery.actions import Verdict
 from proxy.recovery.attempt import Attempt, Outcome, Rung, Situation
 from proxy.recovery.fault import Fault, Label
-from proxy.recovery.settings import RecoverySettings
 from tests.unit.recovery.ladder_support import climb, once, overflow, refuse
 
 PAYLOAD = Fault(Label.PAYLOAD_TOO_LARGE, 413, "too large", unit="bytes")

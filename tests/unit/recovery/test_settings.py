@@ -1,44 +1,28 @@
 from __future__ import annotations
 
+import re
+
 import pytest
-from pydantic import ValidationError
 
-from proxy.recovery.settings import PatternRule, RecoverySettings
+from proxy.recovery.fault import Label
+from proxy.recovery.settings import PatternRule
 
 
-def test_tiers_are_kept_in_falling_order() -> None:
+@pytest.mark.parametrize(
+    ("wanted", "status", "text", "expected"),
+    [
+        (400, 400, "the flux is too large", True),
+        (400, 500, "the flux is too large", False),
+        (None, 500, "the flux is too large", True),
+        (None, None, "nothing of the kind", False),
+    ],
+)
+def test_a_rule_asks_for_its_status_and_its_wording(
+    wanted: int | None, status: int | None, text: str, *, expected: bool
+) -> None:
     """
-    However they are written, the ladder walks them down.
+    A rule without a status matches any, also an error inside a stream, which has none.
     """
-    assert RecoverySettings(tiers=(8_000, 64_000, 8_000)).tiers == (64_000, 8_000)
+    rule = PatternRule(Label.CONTEXT_OVERFLOW, re.compile("flux"), wanted)
 
-
-def test_tiers_are_sizes() -> None:
-    """
-    A tier of nothing is a mistake.
-    """
-    with pytest.raises(ValidationError):
-        RecoverySettings(tiers=(0,))
-
-
-def test_a_broken_regex_is_a_mistake_of_the_settings() -> None:
-    """
-    It is told at start-up, not at the first error.
-    """
-    with pytest.raises(ValidationError, match="not a regular expression"):
-        PatternRule(regex="(", label="context_overflow")
-
-
-def test_durations_are_written_as_people_write_them() -> None:
-    """
-    ``5m`` is 300 seconds.
-    """
-    assert RecoverySettings(deadline="5m", limit_ttl="1d").deadline == 300.0
-
-
-def test_more_tries_than_four_are_not_accepted() -> None:
-    """
-    At most four upstream tries is a promise, not a default.
-    """
-    with pytest.raises(ValidationError):
-        RecoverySettings(max_attempts=5)
+    assert rule.matches(status, text) is expected

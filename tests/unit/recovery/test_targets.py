@@ -4,7 +4,6 @@ import pytest
 
 from proxy.recovery.attempt import Outcome, Situation
 from proxy.recovery.fault import Fault, Label
-from proxy.recovery.settings import TIERS
 from proxy.recovery.targets import (
     byte_target,
     clamped_output,
@@ -14,6 +13,7 @@ from proxy.recovery.targets import (
     tier_target,
     token_target,
 )
+from proxy.windows.tiers import TIERS
 from tests.unit.recovery.ladder_support import overflow
 
 SITUATION = Situation(128_000)
