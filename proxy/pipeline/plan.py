@@ -68,7 +68,8 @@ def write_plan(scene: Scene, layout: Layout | None, changes: Mapping[str, Any] |
     Raises ``IllegalPlanError`` where it may not be sent, ``ValueError`` where the body cannot be spliced.
     """
     messages = scene.emitted(layout)
-    body = scene.request.splice(messages, {**scene.extra, **(changes or {})})
+    extra = scene.extra if layout is not None else {}
+    body = scene.request.splice(messages, {**extra, **(changes or {})})
     kind: PlanKind = "untouched" if layout is None else "reused"
-    asked = bool(scene.extra)
+    asked = bool(extra)
     return Plan(body, kind, scene=scene, messages=messages, sent_tokens=tokens, layout=layout, asked_usage=asked)

@@ -12,7 +12,7 @@ from proxy.telemetry.settings import Settings
 from proxy.telemetry.units import Bytes, Seconds
 
 _NAMESPACE = re.compile(r"credential|shared|header:[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_STORE_URL = re.compile(r"memory://|sqlite:///.+|rediss?://.+")
+_STORE_URL = re.compile(r"memory://|sqlite:///.+|(rediss?|unix)://.+")
 
 
 def _check_namespace(text: str) -> str:
