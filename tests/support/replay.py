@@ -4,7 +4,6 @@ Replay a recorded conversation turn by turn through a proxy, and judge what reac
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -91,10 +90,3 @@ async def replay(
             judged.unstable.append(f"turn {index}: {reply.action}")
         previous = written
     return judged
-
-
-def whole() -> bool:
-    """
-    Tell whether the replay is asked for in full.
-    """
-    return os.environ.get("REPLAY") == "whole"
