@@ -51,6 +51,7 @@ from proxy.tokens.cache import CountCache
 from proxy.tokens.counter import TokenCounter
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.client import UpstreamClient
+from proxy.upstream.discovery import WindowDiscovery
 from proxy.upstream.passthrough import PassthroughHandler
 from proxy.upstream.wire import Answer, Incoming
 
@@ -73,6 +74,7 @@ class Core:
     counter: TokenCounter
     router: Router
     client: UpstreamClient
+    discovery: WindowDiscovery
     asker: httpx.AsyncClient
     work: OffLoopWork
     tasks: TaskKeeper
@@ -105,6 +107,7 @@ class Proxy:
         """
         await self.core.tasks.drain(0.5)
         await self.core.asker.aclose()
+        await self.core.discovery.close()
         await self.core.client.close()
         await self.core.store.close()
         self.core.work.close()
@@ -132,6 +135,7 @@ async def build(
 async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
     clock = time.time  # noqa: TID251 - the one place that hands out the clock
     store = await open_store(settings.store, clock=clock)
+    tasks = TaskKeeper()
     counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
     return Core(
         clock=clock,
@@ -146,9 +150,15 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
             recovery=settings.recovery,
         ),
         client=UpstreamClient(settings.upstreams, environ=environ),
+        discovery=WindowDiscovery(
+            settings.upstreams,
+            spawn=lambda work: tasks.start(work, name="discovery"),
+            clock=time.monotonic,
+            environ=environ,
+        ),
         asker=httpx.AsyncClient(follow_redirects=False),
         work=OffLoopWork(counter),
-        tasks=TaskKeeper(),
+        tasks=tasks,
         metrics=Metrics(),
     )
 
@@ -159,7 +169,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
     knowledge = Knowledge(
         settings.upstreams,
         settings.models,
-        discover=_no_discovery,
+        discover=core.discovery.window,
         store=core.store,
         tasks=core.tasks,
         clock=core.clock,
@@ -230,10 +240,6 @@ def _readiness(store: RecordStore, vocabulary: Vocabulary) -> Readiness:
     if not vocabulary.ready:
         notes.append("token tables are loading")
     return Readiness(ready=vocabulary.ready, notes=tuple(notes))
-
-
-async def _no_discovery(_upstream: str, _model: str) -> int | None:
-    return None
 
 
 async def _load(vocabulary: Vocabulary) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -28,9 +28,8 @@ from proxy.upstream.settings import UpstreamSettings
 from proxy.windows.learned import Claim, LearnedLimits
 from proxy.windows.resolve import Window, find_window
 
-Discover = Callable[[str, str], Awaitable[int | None]]
-DISCOVERY_WAIT = 0.2
-"""Seconds a first request waits for the upstream to say its window."""
+Discover = Callable[[str, str], int | None]
+"""Says at once what an upstream told of its window, and asks it in the background."""
 MOST_ANCHORS = 50_000
 MOST_MODELS = 5_000
 LONG_TIER = "*long context*"
@@ -85,7 +84,7 @@ class Knowledge:
         await self._load(exchange, model)
         configured = self._configured(exchange, model)
         learned = self._learned(exchange, model)
-        discovered = None if configured else await self._discovered(exchange.party.upstream, model)
+        discovered = None if configured else self._discovered(exchange.party.upstream, model)
         if learned and not (discovered and discovered < learned) and not (configured and configured <= learned):
             # A limit that the upstream stated beats what it or we said before, as it is always the lower one.
             return Window(learned, "learned")
@@ -254,10 +253,10 @@ class Knowledge:
                 return settings.context_window
         return self._upstreams[exchange.party.upstream].context_window
 
-    async def _discovered(self, upstream: str, model: str) -> int | None:
+    def _discovered(self, upstream: str, model: str) -> int | None:
         if not self._upstreams[upstream].discover:
             return None
-        return await self._discover(upstream, model)
+        return self._discover(upstream, model)
 
 
 def _key(exchange: Exchange, model: str) -> str:
