@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "proxy.cli.serve",
     "check": "proxy.cli.check",
     "run": "proxy.cli.run",
+    "simulate": "proxy.cli.simulate",
     "version": "proxy.cli.version",
 }
 # Help of each verb, so that listing them imports none of them; a test compares.
@@ -24,6 +25,7 @@ HELP: Mapping[str, str] = {
     "serve": "Serve the proxy.",
     "check": "Check a configuration file.",
     "run": "Run a command behind a proxy of its own.",
+    "simulate": "Simulate an OpenAI-compatible API.",
     "version": "Print the version.",
 }
 
