@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "proxy.cli.serve",
     "check": "proxy.cli.check",
     "run": "proxy.cli.run",
+    "demo": "proxy.cli.demo",
     "simulate": "proxy.cli.simulate",
     "version": "proxy.cli.version",
 }
@@ -25,6 +26,7 @@ HELP: Mapping[str, str] = {
     "serve": "Serve the proxy.",
     "check": "Check a configuration file.",
     "run": "Run a command behind a proxy of its own.",
+    "demo": "Show a long session with and without the proxy.",
     "simulate": "Simulate an OpenAI-compatible API.",
     "version": "Print the version.",
 }
