@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check fmt lock clean
+.PHONY: run demo test check fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -14,6 +14,9 @@ $(READY): pyproject.toml requirements.lock
 
 run: $(READY)
 	$(BIN)/concertina serve $(ARGS)
+
+demo: $(READY)
+	$(BIN)/concertina demo $(ARGS)
 
 test: $(READY)
 	$(BIN)/python -m pytest -m "not whole and not bench" $(ARGS)
