@@ -129,6 +129,7 @@ async def build(
         ready=lambda: _readiness(core.store, core.vocabulary),
         client_keys=settings.client_keys,
     )
+    core.metrics.inflight.set_function(lambda: edge.inflight)
     return Proxy(settings, edge, core)
 
 
@@ -165,7 +166,7 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
 
 def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletions:
     identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    conversations = Conversations(core.store)
+    conversations = Conversations(core.store, metrics=core.metrics)
     knowledge = Knowledge(
         settings.upstreams,
         settings.models,

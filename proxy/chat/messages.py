@@ -6,7 +6,7 @@ Every function takes any JSON value a client may have put where a message belong
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,13 +148,6 @@ def is_text_part(part: Message) -> bool:
     return isinstance(part.get("text"), str)
 
 
-def has_image(message: Message) -> bool:
-    """
-    Tell whether the row carries an image part.
-    """
-    return any(is_image_part(part) for part in parts(message))
-
-
 def is_image_part(part: Message) -> bool:
     """
     Tell whether a part is an image, in the chat-completions form or that of relatives.
@@ -171,15 +164,6 @@ def leading_system_rows(messages: Sequence[Message]) -> int:
         if not is_system(message):
             return index
     return len(messages)
-
-
-def user_rows(messages: Sequence[Message]) -> Iterator[int]:
-    """
-    Yield the indexes of user rows that carry text.
-    """
-    for index, message in enumerate(messages):
-        if is_user(message) and text_of(message).strip():
-            yield index
 
 
 def _tool_call(call: object) -> ToolCall | None:

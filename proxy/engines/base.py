@@ -30,6 +30,10 @@ class Posture(StrEnum):
     HARD_FIT = "hard_fit"
 
 
+POSTURES = tuple(Posture)
+"""The gentlest first: the passes of one compaction, and the levels of the ladder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """

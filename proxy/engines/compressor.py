@@ -49,7 +49,8 @@ class Compressor(Engine):
         if task.budget.fixed >= task.budget.usable:
             return bench.refused("system and tools alone fill the window")
         for cheap in _without_model(bench):
-            if bench.fits(cheap, task.budget.target):
+            # Pruning that is only just enough now will not be once the turns still to come are there.
+            if bench.fits(cheap, task.budget.target - task.keep_growing):
                 return bench.finished(cheap)
         return await self._fold(bench, summarize)
 

@@ -15,7 +15,7 @@ from proxy.compaction.handover import hand_over
 from proxy.compaction.layout import Layout, layout_of, with_edits
 from proxy.compaction.prune import prune_edits, prune_frontier
 from proxy.compaction.shorten import shorten
-from proxy.engines.base import Compaction, Engine, Posture, Report
+from proxy.engines.base import POSTURES, Compaction, Engine, Posture, Report
 from proxy.engines.base import Task as EngineTask
 from proxy.engines.sizer import Sizer
 from proxy.engines.window import Window
@@ -33,7 +33,6 @@ from proxy.summaries.base import Summary, SummaryJob
 from proxy.tokens.counter import TokenCounter
 
 log = structlog.get_logger()
-POSTURES = (Posture.NORMAL, Posture.SQUEEZE, Posture.HARD_FIT)
 
 
 @dataclass(frozen=True, slots=True)

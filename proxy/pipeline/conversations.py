@@ -14,6 +14,7 @@ from proxy.compaction.layout import Layout
 from proxy.pipeline.guarded import guarded_async
 from proxy.records.record import Record
 from proxy.records.store import RecordStore
+from proxy.telemetry.metrics import Metrics
 
 KEY_BYTES = 16
 
@@ -53,8 +54,9 @@ class Conversations:
     Recognises conversations and remembers what was folded.
     """
 
-    def __init__(self, store: RecordStore) -> None:
+    def __init__(self, store: RecordStore, *, metrics: Metrics) -> None:
         self._store = store
+        self._metrics = metrics
 
     async def known(self, identity: Identity, rows: Sequence[Message]) -> Known:
         """
@@ -74,8 +76,9 @@ class Conversations:
         mine = [record for record in fitting if record.model == identity.model]
         live = _longest(record for record in mine if not record.pending)
         pending = _longest(record for record in mine if record.pending)
-        if live is not None and pending is not None and pending.cut < live.cut:
+        if pending is not None and _spent(pending, live):
             pending = None
+        self._metrics.lookups.labels("pending" if pending else "hit" if live else "miss").inc()
         foreign = _longest(record for record in fitting if record.model != identity.model and not record.pending)
         return Known(live, pending, foreign)
 
@@ -108,6 +111,15 @@ def _fits(record: Record, digest: str, identity: Identity, rows: Sequence[Messag
     """
     covered_here = record.covered <= len(rows) and identity.digest_of(record.covered) == digest
     return covered_here and record.cut < len(rows) and record.cut in starts
+
+
+def _spent(pending: Record, live: Record | None) -> bool:
+    """
+    Tell whether nothing is left to take up: the record in force reaches as far, with a summary no worse.
+    """
+    if live is None:
+        return False
+    return pending.cut < live.cut or (pending.cut == live.cut and not live.degraded)
 
 
 def _longest(records: object) -> Record | None:

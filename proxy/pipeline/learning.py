@@ -9,8 +9,6 @@ from typing import Any
 
 import structlog
 
-from proxy.chat.messages import parts
-from proxy.compaction.media import is_media_part
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.plan import Plan
@@ -20,6 +18,7 @@ from proxy.recovery.attempt import Situation
 from proxy.recovery.fault import Fault, Label
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.calibration import Anchor
+from proxy.tokens.media import carries_media
 from proxy.upstream.settings import UpstreamSettings
 from proxy.windows.learned import Claim
 from proxy.windows.truncation import Sighting, judge
@@ -58,6 +57,7 @@ class Learning:
             max_body=self._upstream_of(exchange.party.upstream).max_body,
             largest_accepted=int(accepted / scene.scale),
             minimum_gain=exchange.compaction.minimum_gain,
+            tries=exchange.attempts,
         )
 
     def refused(self, exchange: Exchange, plan: Plan, fault: Fault) -> None:
@@ -126,7 +126,7 @@ class Learning:
         sighting = Sighting(facts.calibration.predict(plan.sent_tokens), usage.prompt, usage.cached)
         if self._cut(exchange, scene, sighting, seen):
             return
-        media = any(is_media_part(part) for row in plan.messages for part in parts(row))
+        media = carries_media(plan.messages)
         before = facts.calibration
         facts.calibration = before.observe(
             estimate=plan.sent_tokens,

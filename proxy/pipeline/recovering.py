@@ -14,7 +14,7 @@ import structlog
 
 from proxy.chat.errors import context_length_exceeded
 from proxy.chat.request import ChatRequest
-from proxy.engines.base import Posture
+from proxy.engines.base import POSTURES
 from proxy.pipeline.examine import Examined, Lens, examine
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.guarded import guarded, guarded_async
@@ -36,7 +36,6 @@ log = structlog.get_logger()
 Send = Callable[[Exchange, Plan], Any]
 PLAUSIBLE_SHARE = 0.5
 """A refusal is plausible where our count is at least this share of the window."""
-POSTURES = (Posture.NORMAL, Posture.SQUEEZE, Posture.HARD_FIT)
 JSON_HEADERS = (("content-type", "application/json"),)
 
 
@@ -73,7 +72,7 @@ class Recovering:
         Send again without the field that this server refuses, and never add it there again.
         """
         self._learning.refuses_usage(exchange, plan)
-        again = await self._planner.replan(exchange, Demand())
+        again = await guarded_async("plan anew", self._planner.replan(exchange, Demand()), otherwise=None)
         if again is None:
             return plan, examined
         return again, await self._try(exchange, again)

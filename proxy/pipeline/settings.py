@@ -11,8 +11,7 @@ from pydantic import AfterValidator, Field
 from proxy.summaries.settings import SummarizerSettings
 from proxy.telemetry.settings import Settings
 from proxy.telemetry.units import Regex, Seconds
-
-DEFAULT_TIERS = (2_000_000, 1_000_000, 512_000, 256_000, 200_000, 128_000, 64_000, 32_000, 16_000, 8_000, 4_000)
+from proxy.windows.tiers import TIERS
 
 
 def _check_strip(text: str) -> str:
@@ -143,7 +142,7 @@ class RecoverySettings(Settings):
     )
     limit_ttl: Seconds = Field(default=86400.0, gt=0, description="How long limits that errors stated are believed.")
     tiers: Annotated[tuple[int, ...], AfterValidator(_check_tiers)] = Field(
-        default=DEFAULT_TIERS, description="Context tiers, in tokens, tried downwards where an error states no limit."
+        default=TIERS, description="Context tiers, in tokens, tried downwards where an error states no limit."
     )
     patterns: tuple[PatternRule, ...] = Field(
         default=(), description="Rules of your own, tried before the built-in ones."

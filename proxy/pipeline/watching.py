@@ -10,9 +10,6 @@ from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
 from proxy.chat.json import loads
 from proxy.chat.sse import DONE, SseEvent, SseSplitter
 
-MOST_BODY = 8 * 1024 * 1024
-"""Bytes of a non-streaming answer that are kept to be read."""
-
 
 @dataclass(slots=True)
 class Seen:

@@ -45,6 +45,8 @@ class Situation:
     """The largest prompt that this upstream accepted so far."""
     minimum_gain: float = 0.05
     """A plan that gains less than this share is not worth a try."""
+    tries: int = 1
+    """Upstream tries so far, the one that was refused included."""
 
 
 @dataclass(frozen=True, slots=True)

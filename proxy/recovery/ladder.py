@@ -43,7 +43,7 @@ def recovery_ladder(situation: Situation, *, settings: RecoverySettings, clock: 
     next one is harder, so that the ladder ends.
     """
     last_call = clock() + settings.deadline
-    climb = _Climb(situation, settings, Attempt())
+    climb = _Climb(situation, settings, Attempt(number=situation.tries))
     while True:
         outcome = yield climb.attempt
         if outcome.fault is None and not outcome.skipped:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from proxy.recovery.attempt import Outcome, Situation
 from proxy.recovery.fault import Fault
+from proxy.windows.tiers import next_tier
 
 BLIND_SHARE = 0.7
 """The share of a refused prompt that is tried where the stated numbers do not explain the refusal."""
@@ -66,8 +67,7 @@ def tier_target(rejected: Outcome, situation: Situation, *, believed: int, tiers
     Return the next tier below what is believed and below what was refused.
     """
     ceiling = min(believed, rejected.sent_tokens)
-    tier = next((tier for tier in sorted(tiers, reverse=True) if tier < ceiling), ceiling // 2)
-    return kept_above(tier, rejected, situation)
+    return kept_above(next_tier(ceiling, tiers) or ceiling // 2, rejected, situation)
 
 
 def kept_above(guess: int, rejected: Outcome, situation: Situation) -> int:

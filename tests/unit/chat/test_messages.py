@@ -140,7 +140,7 @@ def test_knows_images(part: m.Message, expected: bool) -> None:
     """
     In the forms of all relatives of the API.
     """
-    assert m.is_image_part(part) is m.has_image({"content": [part]}) is expected
+    assert m.is_image_part(part) is expected
 
 
 def test_an_unhashable_type_is_no_image() -> None:
@@ -160,12 +160,3 @@ def test_counts_the_leading_system_rows_only() -> None:
     assert m.leading_system_rows([system, {"role": "developer"}, user, system]) == 2
     assert m.leading_system_rows([system, system]) == 2
     assert m.leading_system_rows([]) == 0
-
-
-def test_finds_user_rows_that_say_something() -> None:
-    """
-    Empty ones and images alone are no ask.
-    """
-    rows = [{"role": "user", "content": text} for text in ("a", " ", None, [{"type": "image_url"}], "b")]
-
-    assert list(m.user_rows([*rows, {"role": "assistant", "content": "c"}])) == [0, 4]
