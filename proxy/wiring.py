@@ -27,6 +27,7 @@ from proxy.pipeline.desk import SummaryDesk
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.learning import Learning
+from proxy.pipeline.passing import Passing
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.recovering import Recovering
@@ -123,9 +124,9 @@ async def build(
     sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
     chat = _chat(settings, core, sending)
     edge = Edge(
-        Handlers(chat, PassthroughHandler(core.client, sending.of_request)),
+        Handlers(chat, Passing(PassthroughHandler(core.client, sending.of_request), core.router)),
         limits=settings.limits,
-        keepalive_after=lambda asked: core.router.match(asked.target, asked.headers, "").compaction.keepalive_after,
+        keepalive_after=core.router.keepalive_after,
         ready=lambda: _readiness(core.store, core.vocabulary),
         client_keys=settings.client_keys,
     )
@@ -215,9 +216,9 @@ class Handlers:
     What the edge asks: chat completions go through the pipeline, all else is forwarded as it comes.
     """
 
-    def __init__(self, chat: ChatCompletions, passthrough: PassthroughHandler) -> None:
+    def __init__(self, chat: ChatCompletions, passing: Passing) -> None:
         self._chat = chat
-        self._passthrough = passthrough
+        self._passing = passing
 
     async def chat(self, incoming: Incoming) -> Answer:
         """
@@ -229,7 +230,7 @@ class Handlers:
         """
         Forward anything else.
         """
-        return await self._passthrough.forward(incoming, upload)
+        return await self._passing.forward(incoming, upload)
 
 
 def _readiness(store: RecordStore, vocabulary: Vocabulary) -> Readiness:

@@ -14,13 +14,12 @@ The life of one exchange, step by step.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
 
 import structlog
 
-from proxy.chat.json import loads
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.directives import read_directives
 from proxy.pipeline.disclosure import disclosed, warnings_of
@@ -33,6 +32,7 @@ from proxy.pipeline.planner import Planner
 from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
+from proxy.pipeline.viewing import view
 from proxy.pipeline.watching import Seen, StreamWatcher, read_body
 from proxy.telemetry.metrics import Metrics
 from proxy.upstream.wire import Answer, Headers, Incoming, header
@@ -80,7 +80,7 @@ class ChatCompletions:
         """
         Answer one request; what goes wrong in our own work sends the client's request as it came.
         """
-        exchange = self._matched(incoming)
+        exchange = await self._matched(incoming)
         plan = await self._plan(exchange)
         exchange.plan = plan
         exchange.action = _action_of(exchange, plan)
@@ -88,15 +88,17 @@ class ChatCompletions:
         examined = await self._recovering.answer(exchange, plan)
         return self._relayed(exchange, examined)
 
-    def _matched(self, incoming: Incoming) -> Exchange:
-        model = _model_of(incoming.body) if self._router.needs_model else ""
-        route = self._router.match(incoming.target, incoming.headers, model)
+    async def _matched(self, incoming: Incoming) -> Exchange:
+        started = self._clock()
+        request = await view(incoming.body) if self._router.needs_model else None
+        route = self._router.of(incoming, request.model if request else None)
         return Exchange(
             incoming=incoming,
             route=route,
             directives=read_directives(incoming.headers),
             party=self._identifier.party(route.upstream, incoming.headers),
-            started=self._clock(),
+            started=started,
+            request=request,
         )
 
     async def _plan(self, exchange: Exchange) -> Plan:
@@ -162,12 +164,3 @@ def _action_of(exchange: Exchange, plan: Plan) -> Action:
 def _strips_usage(exchange: Exchange, answer: Answer) -> bool:
     asked = exchange.plan is not None and exchange.plan.asked_usage
     return asked and answer.is_event_stream and not header(answer.headers, "content-encoding")
-
-
-def _model_of(body: bytes) -> str:
-    try:
-        data = loads(body)
-    except ValueError:
-        return ""
-    model = data.get("model") if isinstance(data, Mapping) else None
-    return model if isinstance(model, str) else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from proxy.chat.request import ChatRequest
 from proxy.pipeline.directives import Directives
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.settings import CompactionSettings, RecoverySettings, RouteSettings
@@ -38,6 +39,7 @@ class Exchange:
     directives: Directives
     party: Party
     started: float
+    request: ChatRequest | None = None
     plan: Plan | None = None
     action: Action = "passthrough"
     attempts: int = 0

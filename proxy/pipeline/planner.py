@@ -27,12 +27,11 @@ from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.scene import Scene, make_budget
 from proxy.pipeline.usage import usage_wish
+from proxy.pipeline.viewing import OFF_LOOP_BYTES, view
 from proxy.tokens.bound import upper_bound
 from proxy.tokens.counter import TokenCounter
 
 log = structlog.get_logger()
-OFF_LOOP_BYTES = 100_000
-"""Bodies above this are parsed and counted in a thread."""
 
 
 class Planner:
@@ -62,7 +61,7 @@ class Planner:
         body = exchange.incoming.body
         if exchange.mode == "off":
             return Plan(body, why="off")
-        request = await _parsed(body)
+        request = await _viewed(exchange)
         if request is None:
             return Plan(body, why="not understood")
         why = exemption(request)
@@ -86,7 +85,7 @@ class Planner:
         """
         Return a plan that meets *demand*, ``None`` where there is none.
         """
-        request = await _parsed(exchange.incoming.body)
+        request = await _viewed(exchange)
         if request is None:
             return None
         scene = await self.scene(exchange, request, window=demand.window, strict=demand.strict)
@@ -102,7 +101,7 @@ class Planner:
         """
         if plan.scene is not None:
             return plan
-        request = await _parsed(plan.body)
+        request = await view(plan.body)
         if request is None:
             return None
         scene = await self.scene(exchange, request)
@@ -224,7 +223,10 @@ def _untouched(scene: Scene, why: str) -> Plan:
     return Plan(scene.request.body, scene=scene, messages=scene.request.messages, sent_tokens=scene.total, why=why)
 
 
-async def _parsed(body: bytes) -> ChatRequest | None:
-    if len(body) > OFF_LOOP_BYTES:
-        return await asyncio.to_thread(ChatRequest.parse, body)
-    return ChatRequest.parse(body)
+async def _viewed(exchange: Exchange) -> ChatRequest | None:
+    """
+    Return the view of the client's request, made at most once.
+    """
+    if exchange.request is None:
+        exchange.request = await view(exchange.incoming.body)
+    return exchange.request

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from proxy.chat.json import loads
 from proxy.pipeline.settings import CompactionSettings, MatchSettings, RecoverySettings, RouteSettings
-from proxy.upstream.wire import Headers
+from proxy.upstream.wire import Headers, Incoming
 
 DEFAULT_ROUTE = "default"
 
@@ -30,7 +31,8 @@ class Router:
         self._fallback = RouteSettings(
             name=DEFAULT_ROUTE, upstream=first_upstream, compaction=compaction, recovery=recovery
         )
-        self.needs_model = any(route.match.model for route in routes)
+        self._needs_model = any(route.match.model for route in routes)
+        self._keepalives = {route.compaction.keepalive_after for route in self.routes}
 
     @property
     def routes(self) -> tuple[RouteSettings, ...]:
@@ -39,10 +41,30 @@ class Router:
         """
         return (*self._routes, self._fallback)
 
-    def match(self, target: str, headers: Headers, model: str) -> RouteSettings:
+    @property
+    def needs_model(self) -> bool:
         """
-        Return the route of a request.
+        Whether a request's body has to be known to tell its route.
         """
+        return self._needs_model
+
+    def of(self, incoming: Incoming, model: str | None = None) -> RouteSettings:
+        """
+        Return the route of a request; where a route asks for a *model* not yet known, the body is parsed for it.
+        """
+        if model is None:
+            model = _model_of(incoming.body) if self._needs_model else ""
+        return self._match(incoming.target, incoming.headers, model)
+
+    def keepalive_after(self, incoming: Incoming) -> float:
+        """
+        Return how many seconds a streaming client of this request may be left without a byte.
+        """
+        if len(self._keepalives) == 1:
+            return next(iter(self._keepalives))
+        return self.of(incoming).compaction.keepalive_after
+
+    def _match(self, target: str, headers: Headers, model: str) -> RouteSettings:
         path = target.partition("?")[0]
         values = {name.lower(): value for name, value in headers}
         return next((route for route in self._routes if _matches(route.match, path, values, model)), self._fallback)
@@ -54,3 +76,12 @@ def _matches(match: MatchSettings, path: str, headers: Mapping[str, str], model:
     if match.path is not None and not fnmatchcase(path, match.path):
         return False
     return all(fnmatchcase(headers.get(name.lower(), ""), glob) for name, glob in match.header.items())
+
+
+def _model_of(body: bytes) -> str:
+    try:
+        data = loads(body)
+    except ValueError:
+        return ""
+    model = data.get("model") if isinstance(data, Mapping) else None
+    return model if isinstance(model, str) else ""

@@ -13,7 +13,7 @@ from proxy.pipeline.routes import Router
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.target import UpstreamTarget
-from proxy.upstream.wire import Answer, Headers
+from proxy.upstream.wire import Answer, Incoming
 
 ENCODING_HEADER = "accept-encoding"
 
@@ -53,11 +53,11 @@ class Sending:
             incoming = replace(incoming, headers=(*kept, (ENCODING_HEADER, "identity")))
         return await self._client.send(target.outgoing(incoming, plan.body))
 
-    def of_request(self, method: str, target: str, headers: Headers) -> UpstreamTarget:  # noqa: ARG002 - a Choose
+    def of_request(self, incoming: Incoming) -> UpstreamTarget:
         """
-        Return where a request that is no chat completion goes; its body is never read, so no model is known.
+        Return where a request that is no chat completion goes.
         """
-        return self._targets[self._router.match(target, headers, "").name]
+        return self._targets[self._router.of(incoming).name]
 
     def of_summary(self, route: str, upstream: str | None) -> UpstreamTarget:
         """

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterable, Callable
 
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.target import UpstreamTarget
-from proxy.upstream.wire import Answer, Headers, Incoming
+from proxy.upstream.wire import Answer, Incoming
 
-Choose = Callable[[str, str, Headers], UpstreamTarget]
+Choose = Callable[[Incoming], UpstreamTarget]
 
 
 class PassthroughHandler:
     """
-    Forwards requests to the upstream that *choose* picks by method, target and headers.
+    Forwards requests to the upstream that *choose* picks.
     """
 
     def __init__(self, client: UpstreamClient, choose: Choose) -> None:
@@ -35,4 +35,4 @@ class PassthroughHandler:
         return await self._client.send(self._target(incoming).outgoing(incoming, upload))
 
     def _target(self, incoming: Incoming) -> UpstreamTarget:
-        return self._choose(incoming.method, incoming.target, incoming.headers)
+        return self._choose(incoming)

@@ -274,7 +274,7 @@ async def world(
     configured = UpstreamSettings(**{"base_url": f"{scheme}:{upstream.port}{base}", **settings})
     target = UpstreamTarget("up", configured, strip, client_keys)
     client = UpstreamClient({"up": configured}, environ=environ)
-    passing = PassthroughHandler(client, lambda *_: target)
+    passing = PassthroughHandler(client, lambda _: target)
     edge = Edge(
         handler(passing) if handler else passing,
         limits=limits or LimitsSettings(),
