@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "proxy.cli.run",
     "demo": "proxy.cli.demo",
     "simulate": "proxy.cli.simulate",
+    "sessions": "proxy.cli.sessions",
     "version": "proxy.cli.version",
 }
 # Help of each verb, so that listing them imports none of them; a test compares.
@@ -28,6 +29,7 @@ HELP: Mapping[str, str] = {
     "run": "Run a command behind a proxy of its own.",
     "demo": "Show a long session with and without the proxy.",
     "simulate": "Simulate an OpenAI-compatible API.",
+    "sessions": "List, show and export past conversations.",
     "version": "Print the version.",
 }
 

@@ -12,6 +12,7 @@ from proxy.chat.groups import group_starts
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
 from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.titles import title_of
 from proxy.records.record import Record
 from proxy.records.store import RecordStore
 from proxy.telemetry.metrics import Metrics
@@ -23,12 +24,15 @@ KEY_BYTES = 16
 class Identity:
     """
     What a conversation is recognised by: the digests of its prefixes, and the *scope* (route and all that shapes text).
+
+    *session_hint* is what the client calls it, *client* a short digest of who asks; both are only for people to read.
     """
 
     digests: tuple[str, ...]
     scope: str
     model: str
     session_hint: str = ""
+    client: str = ""
 
     def digest_of(self, covered: int) -> str:
         """
@@ -102,7 +106,6 @@ class RecordFacts:
     before_tokens: int
     after_tokens: int
     created: float
-    title: str = ""
 
 
 def _fits(record: Record, digest: str, identity: Identity, rows: Sequence[Message], starts: frozenset[int]) -> bool:
@@ -138,7 +141,8 @@ def _record(layout: Layout, identity: Identity, facts: RecordFacts) -> Record:
         record,
         parent=parent.key if parent else None,
         session=(parent.session if parent else "") or identity.session_hint or key,
-        title=facts.title or (parent.title if parent else ""),
+        client=identity.client,
+        title=title_of(layout.summary) or (parent.title if parent else ""),
         degraded=facts.degraded,
         pending=facts.pending,
         before_tokens=facts.before_tokens,

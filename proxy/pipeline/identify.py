@@ -19,6 +19,8 @@ from proxy.summaries.prompt import PROMPT_VERSION
 from proxy.upstream.wire import Headers, header
 
 CREDENTIAL_HEADERS = ("authorization", "api-key", "x-api-key", "x-concertina-key")
+CLIENT_CHARACTERS = 8
+"""How much of a tenant's digest is shown to people."""
 MANY_ROWS = 200
 """Longer conversations are digested in a thread."""
 
@@ -56,7 +58,13 @@ class Identifier:
             digests = await asyncio.to_thread(prefix_digests, rows, seed=start, canonicalize=rules)
         else:
             digests = prefix_digests(rows, seed=start, canonicalize=rules)
-        return Identity(digests, scope_of(exchange.compaction), model, exchange.directives.session)
+        return Identity(
+            digests,
+            scope_of(exchange.compaction),
+            model,
+            exchange.directives.session,
+            exchange.party.tenant[:CLIENT_CHARACTERS],
+        )
 
     def _digest(self, text: str) -> str:
         return blake2b(text.encode("utf-8", "surrogateescape"), key=self._secret[:64], digest_size=16).hexdigest()

@@ -85,6 +85,13 @@ class GuardedStore(RecordStore):
         return here
 
     @override
+    async def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        here = await self._memory.get(keys)
+        for there in await self._read(lambda store: store.get(keys)):
+            return {**there, **here}
+        return here
+
+    @override
     async def put(self, record: Record) -> Record:
         for stored in await self._write(lambda store: store.put(record)):
             return stored

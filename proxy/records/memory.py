@@ -57,6 +57,12 @@ class MemoryStore(RecordStore):
         return {digest: records for digest, records in found.items() if records}
 
     @override
+    async def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        oldest_use = self._clock() - self._caps.ttl_seconds
+        held = ((key, self._kept.get(key)) for key in keys)
+        return {key: kept.record for key, kept in held if kept is not None and kept.used > oldest_use}
+
+    @override
     async def put(self, record: Record) -> Record:
         now = self._clock()
         if (stored := self._live(record.key, now)) is not None:

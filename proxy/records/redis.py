@@ -59,6 +59,7 @@ class RedisStore(RecordStore):
         self._caps = caps
         self._ttl = _milliseconds(caps.ttl_seconds)
         self._find = client.register_script(scripts.FIND)
+        self._get = client.register_script(scripts.GET)
         self._put = client.register_script(scripts.PUT)
         self._delete = client.register_script(scripts.DELETE)
         self._recent = client.register_script(scripts.RECENT)
@@ -100,6 +101,11 @@ class RedisStore(RecordStore):
         for number, body in zip(answer[::2], answer[1::2], strict=True):
             found.setdefault(wanted[number], []).append(body)
         return {digest: records for digest, bodies in found.items() if (records := in_order(readable(bodies)))}
+
+    @override
+    async def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        bodies = await _answer(self._get(keys=list(dict.fromkeys(keys))))
+        return {record.key: record for record in readable(bodies)}
 
     @override
     async def put(self, record: Record) -> Record:

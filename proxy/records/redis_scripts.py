@@ -56,6 +56,19 @@ return found
 """
 )
 
+GET = (
+    _NAMES
+    + """
+local found = {}
+for _, key in ipairs(KEYS) do
+  local digest = redis.call('GET', p .. 'k:' .. key)
+  local body = digest and redis.call('HGET', p .. 'd:' .. digest, key)
+  if body then found[#found + 1] = body end
+end
+return found
+"""
+)
+
 PUT = (
     _NAMES
     + _USE

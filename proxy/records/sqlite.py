@@ -25,6 +25,7 @@ _FIND = """
     SELECT key, digest, used, body FROM records
     WHERE digest IN (SELECT value FROM json_each(?)) ORDER BY created, key
 """
+_GET = "SELECT body FROM records WHERE used > ? AND key IN (SELECT value FROM json_each(?))"
 _PUT = """
     INSERT INTO records VALUES (:key, :digest, :created, :now, :size, :body)
     ON CONFLICT (key) DO UPDATE SET
@@ -100,6 +101,11 @@ class SqliteStore(RecordStore):
                 # Written with the next put or sweep: a look-up must not wait for a writer.
                 self._touched.add(key)
         return {digest: records for digest, bodies in found.items() if (records := tuple(readable(bodies)))}
+
+    @override
+    async def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        rows = await self._rows(_GET, (self._oldest_use(), _json(keys)))
+        return {record.key: record for record in readable(body for (body,) in rows)}
 
     @override
     async def put(self, record: Record) -> Record:

@@ -66,6 +66,12 @@ class RecordStore(ABC):
         """
 
     @abstractmethod
+    async def get(self, keys: Sequence[str]) -> dict[str, Record]:
+        """
+        Return the records of these keys, in one round trip; looking at a record does not make it live longer.
+        """
+
+    @abstractmethod
     async def put(self, record: Record) -> Record:
         """
         Keep *record* unless its key is taken, and return the one that is stored: the first writer wins.

@@ -99,6 +99,25 @@ class TestRecords:
 
         assert len(set(stored)) == 1
 
+    async def test_gets_records_by_their_keys(self, store):
+        """Unknown keys are left out; a key may be asked for twice."""
+        await store.put(record("a", "d"))
+        await store.put(record("b", "d"))
+
+        assert await store.get(["b", "x", "b"]) == {"b": record("b", "d")}
+        assert await store.get([]) == {}
+
+    async def test_getting_a_record_does_not_make_it_live_longer(self, harness):
+        """People who look at sessions do not keep records alive that no client uses."""
+        harness = replace(harness, caps=Caps(ttl_seconds=10.0))
+        async with opened(harness) as store:
+            await store.put(record("k"))
+            await harness.pass_time(6)
+            assert "k" in await store.get(["k"])
+            await harness.pass_time(6)
+
+            assert await store.get(["k"]) == {}
+
     async def test_deletes_one_record_and_leaves_its_siblings(self, store):
         """Deleting is by key, not by digest."""
         await store.put(record("a", "d"))

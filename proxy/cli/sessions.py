@@ -1,0 +1,135 @@
+"""
+``concertina sessions``: what the store tells of past conversations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import click
+import orjson
+
+from proxy.cli.options import EXIT_FAILURE, config_option, exit_with_mistakes, settings_or_exit
+from proxy.config.settings import AppSettings
+from proxy.errors import SettingsError, StoreError
+from proxy.pipeline.history import History, SessionDetail
+from proxy.records.open import open_store
+from proxy.records.sessions import Session
+from proxy.records.settings import StoreSettings
+
+T = TypeVar("T")
+_SHORT_ID = 12
+
+
+@click.group()
+def sessions() -> None:
+    """
+    List, show and export past conversations.
+
+    They are read from the store of the configuration; a proxy that is running on it need not be stopped.
+    """
+
+
+@sessions.command("list")
+@config_option
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="The newest so many.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, one session a line.")
+def list_sessions(config: Path | None, limit: int, as_json: bool) -> None:
+    """
+    List the newest sessions; each compaction begins one.
+    """
+    found = from_store(settings_or_exit(config, need_upstream=False), lambda history: history.sessions(limit))
+    for session in found:
+        click.echo(_json(session) if as_json else _line(session))
+    if not found and not as_json:
+        click.echo("no sessions in the store", err=True)
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@config_option
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def show(session_id: str, config: Path | None, as_json: bool) -> None:
+    """
+    Show one session: what led to it, what it saved, its summary. The beginning of an ID is enough where it is unique.
+    """
+    detail = from_store(settings_or_exit(config, need_upstream=False), lambda history: session_of(history, session_id))
+    if detail is None:
+        fail(f"no session {session_id} in the store")
+    if as_json:
+        click.echo(orjson.dumps(asdict(detail)).decode())
+        return
+    for session in detail.lineage:
+        click.echo(_line(session))
+    click.echo(f"\nid {detail.session.id}\ndepth {detail.session.depth}   model {detail.session.model}")
+    click.echo(f"\n{detail.record.summary or '(old tool results were shortened; nothing was summarised)'}")
+
+
+async def session_of(history: History, session_id: str) -> SessionDetail | None:
+    """
+    Return the session of an id or of its beginning; nothing where it is unknown or not unique.
+    """
+    detail = await history.session(session_id)
+    if detail is not None:
+        return detail
+    alike = [session.id for session in await history.sessions() if session.id.startswith(session_id)]
+    return await history.session(alike[0]) if len(alike) == 1 else None
+
+
+def from_store(settings: AppSettings, ask: Callable[[History], Awaitable[T]]) -> T:
+    """
+    Return what *ask* finds; print why and exit where the store cannot be read.
+    """
+    check_store(settings.store)
+    try:
+        return asyncio.run(_asked(settings, ask))
+    except SettingsError as exc:
+        exit_with_mistakes(exc)
+    except StoreError as exc:
+        fail(str(exc))
+
+
+def check_store(settings: StoreSettings) -> None:
+    """
+    Exit with a reason where no other process can read what the store holds.
+    """
+    if settings.url.startswith("memory://"):
+        fail("the store is in the memory of the proxy; ask its admin port (/api/sessions)")
+
+
+def fail(reason: str) -> NoReturn:
+    """
+    Print *reason* and exit with 1.
+    """
+    click.echo(reason, err=True)
+    raise SystemExit(EXIT_FAILURE)
+
+
+async def _asked(settings: AppSettings, ask: Callable[[History], Awaitable[T]]) -> T:
+    clock = time.time  # noqa: TID251 - a verb has no clock handed to it
+    store = await open_store(settings.store, clock=clock)
+    try:
+        state = store.describe()
+        if not state.healthy:
+            raise StoreError(state.kind, state.cause)
+        return await ask(History(store, clock=clock, ttl_seconds=settings.store.ttl))
+    finally:
+        await store.close()
+
+
+def _line(session: Session) -> str:
+    begun = datetime.fromtimestamp(session.started, UTC).strftime("%Y-%m-%d %H:%M")
+    end = session.reason or "open"
+    saved = f"{session.tokens_saved:,} tokens saved"
+    marks = " degraded" if session.degraded else ""
+    return f"{session.id[:_SHORT_ID]}  {begun}  {end:10}  {saved:>24}  {session.model}  {session.title}{marks}"
+
+
+def _json(session: Session) -> str:
+    return orjson.dumps(asdict(session)).decode()
