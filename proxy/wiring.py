@@ -11,7 +11,6 @@ from collections.abc import AsyncIterable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-import httpx
 import structlog
 
 from proxy.config.environment import environment
@@ -76,7 +75,6 @@ class Core:
     router: Router
     client: UpstreamClient
     discovery: WindowDiscovery
-    asker: httpx.AsyncClient
     work: OffLoopWork
     tasks: TaskKeeper
     metrics: Metrics
@@ -107,7 +105,6 @@ class Proxy:
         Let go of connections, files and processes.
         """
         await self.core.tasks.drain(0.5)
-        await self.core.asker.aclose()
         await self.core.discovery.close()
         await self.core.client.close()
         await self.core.store.close()
@@ -158,7 +155,6 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
             clock=time.monotonic,
             environ=environ,
         ),
-        asker=httpx.AsyncClient(follow_redirects=False),
         work=OffLoopWork(counter),
         tasks=tasks,
         metrics=Metrics(),
@@ -205,7 +201,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
 def _summarizing(settings: AppSettings, core: Core, sending: Sending) -> Summarizing:
     fallback = ExtractiveSummarizer(core.counter, work=core.work)
     writers = Writers(
-        ModelAsker(core.asker, sending.of_summary), core.counter, fallback, work=core.work, clock=core.clock
+        ModelAsker(core.client, sending.of_summary), core.counter, fallback, work=core.work, clock=core.clock
     )
     desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
     return Summarizing(desk, writers.writer, fallback, metrics=core.metrics)

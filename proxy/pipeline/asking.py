@@ -4,16 +4,18 @@ Ask a model for a summary: through the request's own upstream and credential, or
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-
-import httpx
+from dataclasses import replace
 
 from proxy.chat.answers import answer_message, answer_text, calls_tools, finish_reason_of, usage_of
 from proxy.chat.json import dumps, loads
-from proxy.errors import SummaryError
+from proxy.errors import SummaryError, UpstreamError, UpstreamTimeoutError
+from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.exchange import Exchange
 from proxy.summaries.guards import SummaryAnswer
 from proxy.summaries.prompt import SummaryPrompt
+from proxy.upstream.client import UpstreamClient
 from proxy.upstream.target import UpstreamTarget
 from proxy.upstream.wire import Headers, Incoming
 
@@ -24,10 +26,12 @@ _CHAT_PATH = "/v1/chat/completions"
 
 class ModelAsker:
     """
-    Sends summariser calls over httpx; they bypass the proxy's own compaction, since they go to the upstream at once.
+    Sends summariser calls as all others go: the same connections, authorities and forward proxies.
+
+    They bypass the proxy's own compaction, since they go to the upstream at once.
     """
 
-    def __init__(self, client: httpx.AsyncClient, targets: Callable[[str, str | None], UpstreamTarget]) -> None:
+    def __init__(self, client: UpstreamClient, targets: Callable[[str, str | None], UpstreamTarget]) -> None:
         self._client = client
         self._targets = targets
 
@@ -39,17 +43,18 @@ class ModelAsker:
         body = dumps({"model": prompt.model or model, "messages": list(prompt.messages), "stream": False})
         target = self._targets(exchange.route.name, settings.upstream)
         outgoing = target.outgoing(_call(exchange, body, elsewhere=settings.upstream is not None))
+        outgoing = replace(outgoing, headers=_headers(outgoing.headers))
         try:
-            response = await self._client.request(
-                "POST", outgoing.url, headers=_headers(outgoing.headers), content=body, timeout=settings.timeout
-            )
-        except httpx.TimeoutException as exc:
+            async with asyncio.timeout(settings.timeout):
+                answer = await self._client.send(outgoing)
+                raw = await answer.read()
+        except (TimeoutError, UpstreamTimeoutError) as exc:
             raise SummaryError("timeout", transient=True) from exc
-        except httpx.HTTPError as exc:
+        except UpstreamError as exc:
             raise SummaryError("unreachable", transient=True) from exc
-        if response.status_code >= 400:
-            raise SummaryError(f"status {response.status_code}", transient=response.status_code in TRANSIENT)
-        return _read(response.content)
+        if answer.status >= 400:
+            raise SummaryError(f"status {answer.status}", transient=answer.status in TRANSIENT)
+        return _read(Decoder(answer.headers).feed(raw))
 
 
 def _call(exchange: Exchange, body: bytes, *, elsewhere: bool) -> Incoming:
@@ -61,8 +66,8 @@ def _call(exchange: Exchange, body: bytes, *, elsewhere: bool) -> Incoming:
     return Incoming("POST", exchange.incoming.target, exchange.incoming.headers, body)
 
 
-def _headers(headers: Headers) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in headers if name.lower() not in _NOT_OURS]
+def _headers(headers: Headers) -> Headers:
+    return tuple((name, value) for name, value in headers if name.lower() not in _NOT_OURS)
 
 
 def _read(body: bytes) -> SummaryAnswer:

@@ -13,6 +13,7 @@ from yarl import URL
 
 from proxy.errors import UpstreamBrokenError
 from proxy.upstream.body import RequestBody, ResponseBody
+from proxy.upstream.connector import Connector, LastOfItsConnection
 from proxy.upstream.faults import CONNECTING, FAULTS, translate
 from proxy.upstream.headers import response_headers
 from proxy.upstream.proxies import proxy_for
@@ -38,6 +39,7 @@ class UpstreamClient:
         self._upstreams = dict(upstreams)
         self._environ = dict(environ or {})
         self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self._connectors: dict[str, Connector] = {}
 
     async def send(self, outgoing: Outgoing) -> Answer:
         """
@@ -46,6 +48,7 @@ class UpstreamClient:
         Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
         """
         response = await self._send(outgoing)
+        self._connectors[outgoing.upstream].heed(response.headers.get("Keep-Alive"))
         headers = _decoded(response.raw_headers)
         if response.status == 101:
             return Switched(response, headers)
@@ -92,13 +95,17 @@ class UpstreamClient:
     def _session(self, name: str) -> aiohttp.ClientSession:
         session = self._sessions.get(name)
         if session is None:
-            session = self._sessions[name] = self._new_session(self._upstreams[name])
+            settings = self._upstreams[name]
+            tls = trust(settings)
+            connector = Connector(tls=tls is not None, limit=0, ssl=tls or True, ttl_dns_cache=60)
+            self._connectors[name] = connector
+            session = self._sessions[name] = self._new_session(settings, connector)
         return session
 
-    def _new_session(self, settings: UpstreamSettings) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=0, ssl=trust(settings) or True, ttl_dns_cache=60)
+    def _new_session(self, settings: UpstreamSettings, connector: Connector) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=connector,
+            response_class=aiohttp.ClientResponse if connector.tls else LastOfItsConnection,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_NEVER_ADDED,

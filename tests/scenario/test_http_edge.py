@@ -3,7 +3,6 @@ The edge itself: what it refuses, how it fails, how it stops.
 """
 
 import asyncio
-import subprocess
 
 import orjson
 import pytest
@@ -322,20 +321,6 @@ async def test_cuts_what_runs_longer_than_the_drain():
 
         assert await client.reader.read() == b""
         await asyncio.wait_for(w.upstream.left.wait(), 1)
-
-
-@pytest.fixture
-def certificate(tmp_path):
-    """
-    Make a certificate that vouches for itself; skip where there is no openssl.
-    """
-    made, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
-    try:
-        subprocess.run([*make.split(), "-keyout", key, "-out", made], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("openssl is not installed")
-    return made, key
 
 
 async def test_trusts_the_authority_it_is_told_to(certificate):

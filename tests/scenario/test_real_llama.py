@@ -74,9 +74,7 @@ async def test_recovers_when_the_window_is_not_known(
 ) -> None:
     """
     Nobody asked the server for its window: its refusal teaches it, and no later request provokes another.
-
-    The later request comes after a restart. This server closes a connection within a second of a stream's end
-    although it promised five, and a request written into that moment is answered 502: never sent twice is the rule.
+    The later request comes after a restart.
     """
     settings = {
         "upstream": {"discover": False},
