@@ -180,8 +180,14 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
         tasks=core.tasks,
         clock=core.clock,
     )
+    preparation = Preparation(compacting, conversations, core.tasks)
     planner = Planner(
-        core.counter, conversations=conversations, identifier=identifier, knowledge=knowledge, compacting=compacting
+        core.counter,
+        conversations=conversations,
+        identifier=identifier,
+        knowledge=knowledge,
+        compacting=compacting,
+        preparation=preparation,
     )
     learning = Learning(knowledge, settings.upstreams.__getitem__, metrics=core.metrics)
     return ChatCompletions(
@@ -190,7 +196,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
         Steps(
             planner,
             Recovering(planner, sending.send, learning, metrics=core.metrics),
-            Settling(learning, Preparation(compacting, core.tasks), metrics=core.metrics, clock=core.clock),
+            Settling(learning, preparation, metrics=core.metrics, clock=core.clock),
             core.metrics,
         ),
         clock=core.clock,

@@ -32,6 +32,8 @@ class Party:
 class Exchange:
     """
     The one mutable object of a request; every step reads it, and writes only its own facts.
+
+    *waited* are the seconds spent on a record that was being prepared.
     """
 
     incoming: Incoming
@@ -43,6 +45,7 @@ class Exchange:
     plan: Plan | None = None
     action: Action = "passthrough"
     attempts: int = 0
+    waited: float = 0.0
     faults: list[str] = field(default_factory=list)
     rungs: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -25,6 +25,7 @@ from proxy.pipeline.exempt import exemption
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
+from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.scene import Scene, make_budget
 from proxy.pipeline.usage import usage_wish
 from proxy.pipeline.viewing import OFF_LOOP_BYTES, view
@@ -47,12 +48,14 @@ class Planner:
         identifier: Identifier,
         knowledge: Knowledge,
         compacting: Compacting,
+        preparation: Preparation,
     ) -> None:
         self._counter = counter
         self._conversations = conversations
         self._identifier = identifier
         self._knowledge = knowledge
         self._compacting = compacting
+        self._preparation = preparation
 
     async def plan(self, exchange: Exchange) -> Plan:
         """
@@ -173,6 +176,7 @@ class Planner:
             would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
             return replace(_untouched(scene, "observe"), would=would)
         if over and exchange.mode == "compact":
+            scene = await self._preparation.awaited(exchange, scene)
             plan = await self._compacting.compact(exchange, scene, Demand())
             if plan is not None:
                 return plan

@@ -10,16 +10,12 @@ from dataclasses import replace
 from time import monotonic
 
 from proxy.engines.base import Posture, Summarize
-from proxy.pipeline.desk import SummaryDesk
+from proxy.pipeline.desk import TOO_SLOW, SummaryDesk
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.patience import patience
 from proxy.pipeline.scene import Scene
 from proxy.summaries.base import Summarizer, Summary, SummaryJob
 from proxy.telemetry.metrics import Metrics
-from proxy.upstream.wire import header
-
-READ_TIMEOUT_HEADER = "x-stainless-read-timeout"
-SHARE_OF_READ_TIMEOUT = 0.5
-"""A request waits for a summary at most this share of its client's own read timeout."""
 
 Writers = Callable[[Exchange, Scene], Summarizer]
 
@@ -41,7 +37,15 @@ class Summarizing:
         """
         if posture is not Posture.NORMAL:
             return self._fallback.summarize
-        return self._shared(exchange, scene, _patience(exchange))
+        left = patience(exchange)
+        return self._shared(exchange, scene, left) if left else self._hurried
+
+    async def _hurried(self, job: SummaryJob) -> Summary:
+        """
+        Write at once for a request whose patience went into what was being prepared, and did not come in time.
+        """
+        summary = await self._fallback.summarize(job)
+        return replace(summary, degraded=True, failures=(*summary.failures, TOO_SLOW))
 
     def patient(self, exchange: Exchange, scene: Scene) -> Summarize:
         """
@@ -69,15 +73,6 @@ class Summarizing:
             return summary
 
         return summarize
-
-
-def _patience(exchange: Exchange) -> float:
-    wait = exchange.compaction.summarizer.wait
-    stated = header(exchange.incoming.headers, READ_TIMEOUT_HEADER)
-    try:
-        return min(wait, float(stated) * SHARE_OF_READ_TIMEOUT) if stated else wait
-    except ValueError:
-        return wait
 
 
 def _key(scene: Scene, job: SummaryJob) -> str:
