@@ -35,6 +35,7 @@ from proxy.pipeline.sending import Sending
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.summarizing import Summarizing
 from proxy.pipeline.tasks import TaskKeeper
+from proxy.pipeline.viewing import Viewer
 from proxy.pipeline.work import OffLoopWork
 from proxy.pipeline.writers import Writers
 from proxy.records.open import open_store
@@ -181,6 +182,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
         clock=core.clock,
     )
     preparation = Preparation(compacting, conversations, core.tasks)
+    viewer = Viewer(settings.limits.json_depth)
     planner = Planner(
         core.counter,
         conversations=conversations,
@@ -188,6 +190,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
         knowledge=knowledge,
         compacting=compacting,
         preparation=preparation,
+        viewer=viewer,
     )
     learning = Learning(knowledge, settings.upstreams.__getitem__, metrics=core.metrics)
     return ChatCompletions(
@@ -198,6 +201,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
             Recovering(planner, sending.send, learning, metrics=core.metrics),
             Settling(learning, preparation, metrics=core.metrics, clock=core.clock),
             core.metrics,
+            viewer,
         ),
         clock=core.clock,
         disclose=settings.disclose,

@@ -36,6 +36,18 @@ def dumps(value: object) -> bytes:
         return stdlib_json.dumps(value, separators=(",", ":")).encode("ascii")  # noqa: TID251 - orjson refused it
 
 
+def deeper_than(value: object, levels: int) -> bool:
+    """
+    Tell whether objects and arrays are nested more than *levels* deep in a parsed *value*.
+    """
+    level = [value] if isinstance(value, dict | list) else []
+    while level and levels:
+        levels -= 1
+        inner = [one.values() if type(one) is dict else one for one in level]
+        level = [item for items in inner for item in items if type(item) is dict or type(item) is list]
+    return bool(level)
+
+
 def clean_text(text: str) -> str:
     """
     Replace lone surrogates, so that text of ours can always be encoded.

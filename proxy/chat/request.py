@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from proxy.chat.json import dumps, loads
+from proxy.chat.json import deeper_than, dumps, loads
 from proxy.chat.messages import Message
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -47,9 +47,10 @@ class ChatRequest:
     data: Message
 
     @classmethod
-    def parse(cls, body: bytes) -> ChatRequest | None:
+    def parse(cls, body: bytes, *, deepest: int | None = None) -> ChatRequest | None:
         """
-        Return the view, or ``None`` where the body is nothing we understand (it is then forwarded as it is).
+        Return the view, or ``None`` where the body is nothing we understand (it is then forwarded as it is), or nested
+        more than *deepest* levels.
         """
         try:
             data = loads(body)
@@ -59,6 +60,9 @@ class ChatRequest:
             return None
         messages = data.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
+            return None
+        # Few bodies have as many brackets as that, so that few are walked through.
+        if deepest is not None and body.count(b"{") + body.count(b"[") > deepest and deeper_than(data, deepest):
             return None
         return cls(body, data)
 

@@ -32,7 +32,7 @@ from proxy.pipeline.planner import Planner
 from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
-from proxy.pipeline.viewing import view
+from proxy.pipeline.viewing import Viewer
 from proxy.pipeline.watching import Seen, StreamWatcher, read_body
 from proxy.telemetry.metrics import Metrics
 from proxy.upstream.wire import Answer, Headers, Incoming, header
@@ -51,6 +51,7 @@ class Steps:
     recovering: Recovering
     settling: Settling
     metrics: Metrics
+    viewer: Viewer
 
 
 class ChatCompletions:
@@ -69,6 +70,7 @@ class ChatCompletions:
     ) -> None:
         self._router = router
         self._identifier = identifier
+        self._viewer = steps.viewer
         self._planner = steps.planner
         self._recovering = steps.recovering
         self._settling = steps.settling
@@ -90,7 +92,7 @@ class ChatCompletions:
 
     async def _matched(self, incoming: Incoming) -> Exchange:
         started = self._clock()
-        request = await view(incoming.body) if self._router.needs_model else None
+        request = await self._viewer.view(incoming.body) if self._router.needs_model else None
         route = self._router.of(incoming, request.model if request else None)
         return Exchange(
             incoming=incoming,

@@ -5,6 +5,7 @@ The one parse of a request's body.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
 from proxy.chat.request import ChatRequest
 
@@ -12,10 +13,18 @@ OFF_LOOP_BYTES = 100_000
 """Bodies above this are parsed and counted in a thread."""
 
 
-async def view(body: bytes) -> ChatRequest | None:
+@dataclass(frozen=True, slots=True)
+class Viewer:
     """
-    Return the view of a chat request, ``None`` where the body is nothing we understand.
+    Looks into bodies that are nested at most *deepest* levels.
     """
-    if len(body) > OFF_LOOP_BYTES:
-        return await asyncio.to_thread(ChatRequest.parse, body)
-    return ChatRequest.parse(body)
+
+    deepest: int | None = None
+
+    async def view(self, body: bytes) -> ChatRequest | None:
+        """
+        Return the view of a chat request, ``None`` where the body is nothing we understand, or nested too deeply.
+        """
+        if len(body) > OFF_LOOP_BYTES:
+            return await asyncio.to_thread(ChatRequest.parse, body, deepest=self.deepest)
+        return ChatRequest.parse(body, deepest=self.deepest)

@@ -388,3 +388,16 @@ async def test_an_unusual_role_passes(world_factory: Any) -> None:
 
     assert (reply.status, reply.action) == (200, "compacted")
     assert loads(world.sent.body)["messages"][-2:] == rows[-2:]
+
+
+@pytest.mark.parametrize(("levels", "action"), [(30, "compacted"), (31, "passthrough"), (900, "passthrough")])
+async def test_json_depth_says_what_is_looked_into(world_factory: Any, levels: int, action: str) -> None:
+    """
+    A body that is nested deeper than the limit is forwarded as it is, over the threshold too.
+    """
+    world = await world_factory(sim={"strict": False, "window": None}, limits={"json_depth": 30})
+    deep = b"[" * (levels - 1) + b"]" * (levels - 1)
+    body = b'{"model":"sim-model","messages":%b,"metadata":%b}' % (dumps(BIG), deep)
+    reply = await world.post(body)
+
+    assert (reply.status, reply.action, world.sent.body == body) == (200, action, action == "passthrough")

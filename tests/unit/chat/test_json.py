@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.chat.json import clean_text, dumps, loads
+from proxy.chat.json import clean_text, deeper_than, dumps, loads
 
 
 def test_accepts_lone_surrogates() -> None:
@@ -78,3 +78,26 @@ def test_accepts_numbers_beyond_64_bits(number: bytes) -> None:
     One reader refuses them, though they are JSON; a request that holds one is understood like any other.
     """
     assert abs(loads(b'{"a": ' + number + b"}")["a"]) > 2**64
+
+
+@pytest.mark.parametrize(
+    ("value", "levels"),
+    [("text", 0), (7, 0), ({}, 1), ([], 1), ({"a": 1}, 1), ({"a": [{"b": []}], "c": 1}, 4), ([1, [2, [3]], {}], 3)],
+)
+def test_counts_levels_of_nesting(value, levels):
+    """
+    Objects and arrays are levels, what they hold is not.
+    """
+    assert not deeper_than(value, levels)
+    assert not levels or deeper_than(value, levels - 1)
+
+
+def test_counts_levels_without_recursion():
+    """
+    However deep.
+    """
+    value: object = 1
+    for _ in range(50_000):
+        value = [value]
+
+    assert deeper_than(value, 200)

@@ -250,3 +250,16 @@ def test_splicing_does_to_the_body_what_it_says(body: bytes, changes: dict, data
     expected = {**request.data, **changes, "messages": rows}
 
     assert json.loads(request.splice(rows, changes)) == expected
+
+
+def test_looks_into_nothing_that_is_nested_too_deeply():
+    """
+    The limit is on nesting, not on the number of brackets.
+    """
+    wide = b'{"messages":[{"role":"user","content":"x"}],"metadata":{"a":[' + b"[]," * 500 + b"1]}}"
+    deep = b'{"messages":[{"role":"user","content":"x"}],"metadata":' + b'{"a":' * 200 + b"1" + b"}" * 200 + b"}"
+
+    assert ChatRequest.parse(wide, deepest=200) is not None
+    assert ChatRequest.parse(deep, deepest=200) is None
+    assert ChatRequest.parse(deep, deepest=201) is not None
+    assert ChatRequest.parse(deep) is not None
