@@ -7,12 +7,15 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
+from proxy.admin.contract import AdminSource
+from proxy.admin.listen import AdminListening
+from proxy.admin.local import LocalSource, Rooms
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
 from proxy.engines.compressor import Compressor
@@ -23,9 +26,13 @@ from proxy.pipeline.chat_completions import ChatCompletions, Steps
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
+from proxy.pipeline.handlers import Handlers
+from proxy.pipeline.history import History
 from proxy.pipeline.identify import Identifier
+from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.learning import Learning
+from proxy.pipeline.marks import Marks
 from proxy.pipeline.passing import Passing
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.prepare import Preparation
@@ -54,7 +61,6 @@ from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.discovery import WindowDiscovery
 from proxy.upstream.passthrough import PassthroughHandler
-from proxy.upstream.wire import Answer, Incoming
 
 log = structlog.get_logger()
 COUNT_CACHE_BYTES = 32 * 1024 * 1024
@@ -79,16 +85,19 @@ class Core:
     work: OffLoopWork
     tasks: TaskKeeper
     metrics: Metrics
+    journal: Journal
+    marks: Marks
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
     """
-    A built proxy: the *edge* to listen with, and the *core* behind it.
+    A built proxy: the *edge* to listen with, what the *admin* port shows, and the *core* behind both.
     """
 
     settings: AppSettings
     edge: Edge
+    admin: AdminSource
     core: Core
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> tuple[Listening, str, int]:
@@ -120,7 +129,8 @@ async def build(
     """
     core = await _core(settings, environ or {}, vocabulary or Vocabulary())
     sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
-    chat = _chat(settings, core, sending)
+    knowledge = _knowledge(settings, core)
+    chat = _chat(settings, core, knowledge, sending)
     edge = Edge(
         Handlers(chat, Passing(PassthroughHandler(core.client, sending.of_request), core.router)),
         limits=settings.limits,
@@ -129,7 +139,7 @@ async def build(
         client_keys=settings.client_keys,
     )
     core.metrics.inflight.set_function(lambda: edge.inflight)
-    return Proxy(settings, edge, core)
+    return Proxy(settings, edge, _admin(settings, core, knowledge), core)
 
 
 async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
@@ -159,13 +169,13 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
         work=OffLoopWork(counter),
         tasks=tasks,
         metrics=Metrics(),
+        journal=Journal(keep=settings.admin.keep_exchanges),
+        marks=Marks(clock),
     )
 
 
-def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletions:
-    identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    conversations = Conversations(core.store, metrics=core.metrics)
-    knowledge = Knowledge(
+def _knowledge(settings: AppSettings, core: Core) -> Knowledge:
+    return Knowledge(
         settings.upstreams,
         settings.models,
         discover=core.discovery.window,
@@ -173,6 +183,25 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
         tasks=core.tasks,
         clock=core.clock,
     )
+
+
+def _admin(settings: AppSettings, core: Core, knowledge: Knowledge) -> AdminSource:
+    return LocalSource(
+        Rooms(
+            store=core.store,
+            history=History(core.store, clock=core.clock, ttl_seconds=settings.store.ttl),
+            journal=core.journal,
+            knowledge=knowledge,
+            marks=core.marks,
+            metrics=core.metrics,
+            clock=core.clock,
+        )
+    )
+
+
+def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> ChatCompletions:
+    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+    conversations = Conversations(core.store, metrics=core.metrics, marks=core.marks)
     compacting = Compacting(
         core.counter,
         {engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
@@ -199,7 +228,7 @@ def _chat(settings: AppSettings, core: Core, sending: Sending) -> ChatCompletion
         Steps(
             planner,
             Recovering(planner, sending.send, learning, metrics=core.metrics),
-            Settling(learning, preparation, metrics=core.metrics, clock=core.clock),
+            Settling(learning, preparation, metrics=core.metrics, journal=core.journal, clock=core.clock),
             core.metrics,
             viewer,
         ),
@@ -215,28 +244,6 @@ def _summarizing(settings: AppSettings, core: Core, sending: Sending) -> Summari
     )
     desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
     return Summarizing(desk, writers.writer, fallback, metrics=core.metrics)
-
-
-class Handlers:
-    """
-    What the edge asks: chat completions go through the pipeline, all else is forwarded as it comes.
-    """
-
-    def __init__(self, chat: ChatCompletions, passing: Passing) -> None:
-        self._chat = chat
-        self._passing = passing
-
-    async def chat(self, incoming: Incoming) -> Answer:
-        """
-        Answer a chat completion.
-        """
-        return await self._chat.chat(incoming)
-
-    async def forward(self, incoming: Incoming, upload: AsyncIterable[bytes] | None) -> Answer:
-        """
-        Forward anything else.
-        """
-        return await self._passing.forward(incoming, upload)
 
 
 def _readiness(store: RecordStore, vocabulary: Vocabulary) -> Readiness:
@@ -269,7 +276,10 @@ async def _serve(settings: AppSettings, environ: Mapping[str, str]) -> None:
     host, port = split_address(settings.listen)
     listening, host, port = await proxy.start(host, port, reuse_port=settings.workers > 1)
     log.info("proxy.listening", host=host, port=port, workers=settings.workers)
+    admin = AdminListening(proxy.admin, settings.admin)
+    await admin.start()
     await until_signal(lambda: listening.stop(drain=settings.limits.drain))
+    await admin.stop()
     await proxy.close()
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-pytest_plugins = ["tests.support.fake_upstream", "tests.support.proxied"]
+pytest_plugins = ["tests.support.fake_upstream", "tests.support.proxied", "tests.support.admin"]
 
 
 @pytest.fixture(autouse=True)

@@ -14,12 +14,15 @@ The life of one exchange, step by step.
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
 
 import structlog
 
+from proxy.errors import UpstreamError
+from proxy.pipeline.canonical import request_id_of
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.directives import read_directives
 from proxy.pipeline.disclosure import disclosed, warnings_of
@@ -87,7 +90,13 @@ class ChatCompletions:
         exchange.plan = plan
         exchange.action = _action_of(exchange, plan)
         self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
-        examined = await self._recovering.answer(exchange, plan)
+        try:
+            examined = await self._recovering.answer(exchange, plan)
+        except (UpstreamError, CancelledError) as why:
+            # No answer will be relayed, and yet this was an exchange.
+            exchange.ended = "upstream-failed" if isinstance(why, UpstreamError) else "client-left"
+            self._settling.settle(exchange, Seen())
+            raise
         return self._relayed(exchange, examined)
 
     async def _matched(self, incoming: Incoming) -> Exchange:
@@ -114,6 +123,7 @@ class ChatCompletions:
     def _relayed(self, exchange: Exchange, examined: Examined) -> Answer:
         answer = examined.answer
         exchange.status = answer.status
+        exchange.upstream_request_id = request_id_of(answer.headers)
         exchange.warnings += warnings_of(exchange.plan)
         headers = answer.headers
         if _strips_usage(exchange, answer):

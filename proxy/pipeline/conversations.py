@@ -12,6 +12,7 @@ from proxy.chat.groups import group_starts
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
 from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.marks import Marks
 from proxy.pipeline.titles import title_of
 from proxy.records.record import Record
 from proxy.records.store import RecordStore
@@ -55,10 +56,11 @@ class Known:
 
 class Conversations:
     """
-    Recognises conversations and remembers what was folded.
+    Recognises conversations and remembers what was folded; *marks* are those that are to be compacted next time.
     """
 
-    def __init__(self, store: RecordStore, *, metrics: Metrics) -> None:
+    def __init__(self, store: RecordStore, *, metrics: Metrics, marks: Marks) -> None:
+        self.marks = marks
         self._store = store
         self._metrics = metrics
 

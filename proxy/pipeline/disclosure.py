@@ -26,7 +26,7 @@ def disclosed(exchange: Exchange) -> Headers:
     """
     Return the headers of an exchange; token numbers only where they were counted, never a bound.
     """
-    found: list[tuple[str, str]] = [("action", exchange.action)]
+    found: list[tuple[str, str]] = [("action", exchange.action), ("id", exchange.id)]
     plan = exchange.plan
     if plan is not None and plan.scene is not None and plan.sent_tokens is not None:
         scene = plan.scene

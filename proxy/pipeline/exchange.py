@@ -4,7 +4,9 @@ One exchange: the request as it came, and the facts gathered on its way.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from proxy.chat.request import ChatRequest
@@ -50,6 +52,11 @@ class Exchange:
     rungs: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     status: int = 0
+    id: str = field(default_factory=partial(secrets.token_hex, 8))
+    """What the exchange is called in the log and at the admin port."""
+    upstream_request_id: str = ""
+    ended: str = ""
+    """How it ended where that was not with a whole answer: client-left, upstream-failed."""
 
     @property
     def compaction(self) -> CompactionSettings:

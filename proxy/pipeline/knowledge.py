@@ -44,6 +44,10 @@ class Facts:
     """
 
     calibration: Calibration
+    of: tuple[str, str, str] = ("", "", "")
+    """Upstream, model and digest of the credential."""
+    window: Window | None = None
+    """The window that was found last."""
     strict: bool = False
     refuses_usage: bool = False
     refused: int | None = None
@@ -81,6 +85,17 @@ class Knowledge:
         """
         Return the context window, in the model's tokens, and where it comes from.
         """
+        found = await self._find_window(exchange, model)
+        self.facts(exchange, model).window = found
+        return found
+
+    def known(self) -> tuple[Facts, ...]:
+        """
+        Return all that is known, for people to look at.
+        """
+        return tuple(self._facts.values())
+
+    async def _find_window(self, exchange: Exchange, model: str) -> Window:
         await self._load(exchange, model)
         configured = self._configured(exchange, model)
         learned = self._learned(exchange, model)
@@ -132,7 +147,9 @@ class Knowledge:
         key = _key(exchange, model)
         facts = self._facts.get(key)
         if facts is None:
-            facts = self._facts[key] = Facts(Calibration.of(family_of(model)))
+            facts = self._facts[key] = Facts(
+                Calibration.of(family_of(model)), (exchange.party.upstream, model, exchange.party.credential)
+            )
             if len(self._facts) > MOST_MODELS:
                 self._facts.popitem(last=False)
         return facts

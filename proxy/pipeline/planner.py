@@ -76,6 +76,8 @@ class Planner:
         if await self._certainly_small(exchange, request):
             return Plan(body, why="below the bound")
         scene = await self.scene(exchange, request)
+        if exchange.mode == "compact" and self._conversations.marks.take(scene.known.live, scene.identity.digests):
+            exchange.directives = replace(exchange.directives, force=True)
         return await self._decide(exchange, scene)
 
     async def _left_alone(self, exchange: Exchange, request: ChatRequest, why: str) -> Plan:
@@ -141,7 +143,8 @@ class Planner:
             exchange.compaction, window=found.tokens, asked_output=request.asked_output, fixed=fixed, scale=scale
         )
         known = Known()
-        if total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold) or window is not None:
+        worth = total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
+        if worth or window is not None or self._conversations.marks:
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
@@ -166,7 +169,7 @@ class Planner:
 
     async def _certainly_small(self, exchange: Exchange, request: ChatRequest) -> bool:
         bound = upper_bound(request.body)
-        if bound is None or exchange.directives.force or exchange.mode == "observe":
+        if bound is None or exchange.directives.force or exchange.mode == "observe" or self._conversations.marks:
             return False
         if exchange.compaction.ask_usage == "always" and request.stream:
             return False

@@ -59,10 +59,22 @@ def test_the_errors_page_names_each_code_of_a_refusal() -> None:
     Clients branch on them.
     """
     codes = {one or other for one, other in _CODE.findall(sources())}
-    text = (REFERENCE / "errors.md").read_text("utf-8")
+    text = "\n".join((REFERENCE / page).read_text("utf-8") for page in ("errors.md", "admin.md"))
 
-    assert {"invalid_path", "upstream_timeout"} <= codes
+    assert {"invalid_path", "upstream_timeout", "too_many_followers"} <= codes
     assert {code for code in codes if f"`{code}`" not in text} == set()
+
+
+def test_the_admin_page_lists_the_paths_there_are() -> None:
+    """
+    Neither one that is missing nor one that is gone.
+    """
+    found = re.findall(r"web\.(get|post|delete)\(\"([^\"]+)\"", (PACKAGE / "admin" / "app.py").read_text("utf-8"))
+    there = {f"{verb.upper()} {path}".replace("{id}", "ID") for verb, path in found} - {"GET /assets/{name}"}
+    listed = {row.partition("?")[0] for row in rows_of("admin.md") if row.split(" ")[0] in {"GET", "POST", "DELETE"}}
+
+    assert len(there) > 10
+    assert listed == there
 
 
 def test_the_events_page_lists_the_events_there_are() -> None:

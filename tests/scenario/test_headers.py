@@ -29,14 +29,15 @@ def tokens(reply: Any) -> dict[str, int]:
     return {name: int(value) for name, _, value in (p.partition("=") for p in ours(reply)[OURS + "tokens"].split(";"))}
 
 
-async def test_a_small_request_tells_its_action_alone(world_factory: Any) -> None:
+async def test_a_small_request_tells_its_action_and_id_alone(world_factory: Any) -> None:
     """
     Where nothing was counted no number stands, above all no bound.
     """
     world = await world_factory(blind=True)
     reply = await world.chat(SMALL)
 
-    assert ours(reply) == {OURS + "action": "passthrough"}
+    assert ours(reply).keys() == {OURS + "action", OURS + "id"}
+    assert reply.action == "passthrough"
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

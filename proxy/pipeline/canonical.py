@@ -1,0 +1,76 @@
+"""
+The canonical event of an exchange: its facts as fields, never text of a message.
+"""
+
+from __future__ import annotations
+
+import re
+
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.plan import Plan
+from proxy.pipeline.watching import Seen
+from proxy.upstream.wire import Headers, header
+
+REQUEST_ID = "x-request-id"
+# What others call an id goes into logs: nothing that could be a sentence or a key of some length.
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,80}")
+
+
+def request_id_of(headers: Headers) -> str:
+    """
+    Return the ``x-request-id`` of a request or an answer, empty where it is none that may be logged.
+    """
+    value = header(headers, REQUEST_ID) or ""
+    return value if _ID.fullmatch(value) else ""
+
+
+def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object]:
+    """
+    Return the fields of ``exchange.finished``.
+    """
+    fields: dict[str, object] = {
+        "id": exchange.id,
+        "route": exchange.route.name,
+        "upstream": exchange.party.upstream,
+        "action": exchange.action,
+        "status": exchange.status,
+        "attempts": exchange.attempts,
+        "seconds": round(now - exchange.started, 4),
+    }
+    if client_id := request_id_of(exchange.incoming.headers):
+        fields["client_request_id"] = client_id
+    if exchange.upstream_request_id:
+        fields["upstream_request_id"] = exchange.upstream_request_id
+    if exchange.ended:
+        fields["ended"] = exchange.ended
+    if exchange.request is not None:
+        fields["model"] = exchange.request.model
+    if exchange.plan is not None:
+        fields |= _plan_fields(exchange.plan)
+    if seen.usage is not None:
+        fields |= {"prompt_tokens": seen.usage.prompt, "completion_tokens": seen.usage.completion}
+        fields |= {"cached_tokens": seen.usage.cached}
+    for name in ("faults", "rungs", "warnings"):
+        if values := getattr(exchange, name):
+            fields[name] = list(values)
+    return fields
+
+
+def _plan_fields(plan: Plan) -> dict[str, object]:
+    fields: dict[str, object] = {"why": plan.why} if plan.why else {}
+    scene = plan.scene
+    if scene is not None:
+        fields |= {
+            "window": scene.window.tokens,
+            "window_source": scene.window.source,
+            "before_tokens": scene.scaled(scene.total),
+            "after_tokens": scene.scaled(plan.sent_tokens or scene.total),
+            "threshold": scene.scaled(scene.budget.threshold),
+        }
+    if plan.record is not None:
+        fields |= {"record": plan.record.key, "depth": plan.record.depth}
+    if plan.summary is not None:
+        fields |= {"summary_calls": plan.summary.calls, "degraded": plan.summary.degraded}
+        if plan.summary.failures:
+            fields["summary_failures"] = list(plan.summary.failures)
+    return fields
