@@ -211,7 +211,6 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
         clock=core.clock,
     )
     preparation = Preparation(compacting, conversations, core.tasks)
-    viewer = Viewer(settings.limits.json_depth)
     planner = Planner(
         core.counter,
         conversations=conversations,
@@ -219,7 +218,6 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
         knowledge=knowledge,
         compacting=compacting,
         preparation=preparation,
-        viewer=viewer,
     )
     learning = Learning(knowledge, settings.upstreams.__getitem__, metrics=core.metrics)
     return ChatCompletions(
@@ -230,7 +228,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
             Recovering(planner, sending.send, learning, metrics=core.metrics),
             Settling(learning, preparation, metrics=core.metrics, journal=core.journal, clock=core.clock),
             core.metrics,
-            viewer,
+            Viewer(settings.limits.json_depth),
         ),
         clock=core.clock,
         disclose=settings.disclose,

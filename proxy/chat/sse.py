@@ -11,6 +11,11 @@ from proxy.chat.json import dumps
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _LINE = re.compile(rb"\r\n|\n|\r")
+_LONGEST_BLANK = 3
+LONGEST_EVENT = 8 * 1024 * 1024
+"""
+Bytes of one event that are held to be looked at.
+"""
 DONE = b"[DONE]"
 
 
@@ -28,23 +33,36 @@ class SseEvent:
 class SseSplitter:
     """
     Collects chunks and hands out whole events; concatenated raw bytes and the rest equal the input.
+
+    An event larger than *longest* bytes is handed out in pieces, so that no stream can fill the memory; only the first
+    piece has data then, which is no whole JSON.
     """
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, *, longest: int = LONGEST_EVENT) -> None:
+        self._held = bytearray()
+        self._longest = longest
+        self._in_pieces = False
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """
         Add *chunk* and return the events it completes.
         """
-        searched = max(0, len(self._rest) - 3)
-        buffer = self._rest + chunk
+        held = self._held
+        searched = max(0, len(held) - _LONGEST_BLANK)
+        held += chunk
         events: list[SseEvent] = []
         start = 0
-        while match := _BLANK_LINE.search(buffer, max(start, searched)):
-            events.append(parse_event(buffer[start : match.end()]))
-            start = searched = match.end()
-        self._rest = buffer[start:]
+        while match := _BLANK_LINE.search(held, max(start, searched)):
+            events.append(self._event(bytes(held[start : match.end()])))
+            self._in_pieces = False
+            start = match.end()
+        if len(held) - start > self._longest:
+            # The last bytes may be the first of a blank line.
+            end = len(held) - _LONGEST_BLANK
+            events.append(self._event(bytes(held[start:end])))
+            self._in_pieces = True
+            start = end
+        del held[:start]
         return events
 
     @property
@@ -52,7 +70,10 @@ class SseSplitter:
         """
         The bytes of an event that is not complete yet.
         """
-        return self._rest
+        return bytes(self._held)
+
+    def _event(self, raw: bytes) -> SseEvent:
+        return SseEvent(raw, "", None) if self._in_pieces else parse_event(raw)
 
 
 def parse_event(raw: bytes) -> SseEvent:

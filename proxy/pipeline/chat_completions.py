@@ -109,6 +109,7 @@ class ChatCompletions:
             directives=read_directives(incoming.headers),
             party=self._identifier.party(route.upstream, incoming.headers),
             started=started,
+            viewer=self._viewer,
             request=request,
         )
 

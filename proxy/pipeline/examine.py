@@ -20,6 +20,8 @@ from proxy.upstream.wire import Answer, Prefixed, header
 
 HOLD_SECONDS = 3.0
 """Seconds after the upstream's headers for which role-only chunks and comments are held back."""
+HOLD_BYTES = 1024 * 1024
+"""Bytes of a stream that are held back at most before its first data event, as comments may go on for ever."""
 FIRST_ERROR = 400
 
 
@@ -91,7 +93,7 @@ async def _peek(answer: Answer, decoder: Decoder, lens: Lens) -> Examined:
             seen_event = seen_event or event.data is not None
             if _decides(verdict, lens, seen_event=seen_event):
                 return Examined(_replayed(held, read, answer), _fault_of(verdict))
-        if not decoder.readable:
+        if not decoder.readable or sum(map(len, read)) > HOLD_BYTES:
             return Examined(_replayed(held, read, answer))
 
 

@@ -13,6 +13,7 @@ from proxy.chat.request import ChatRequest
 from proxy.pipeline.directives import Directives
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.settings import CompactionSettings, RecoverySettings, RouteSettings
+from proxy.pipeline.viewing import Viewer
 from proxy.upstream.wire import Incoming
 
 Action = Literal["passthrough", "observed", "compacted", "reused", "recovered", "failed-open", "gave-up"]
@@ -43,6 +44,7 @@ class Exchange:
     directives: Directives
     party: Party
     started: float
+    viewer: Viewer = field(default_factory=Viewer)
     request: ChatRequest | None = None
     plan: Plan | None = None
     action: Action = "passthrough"
@@ -78,3 +80,11 @@ class Exchange:
         The mode: the request's own wish, else the route's.
         """
         return self.directives.mode or self.route.compaction.mode
+
+    async def viewed(self) -> ChatRequest | None:
+        """
+        Return the view of the client's request, made at most once, ``None`` where it is nothing we understand.
+        """
+        if self.request is None:
+            self.request = await self.viewer.view(self.incoming.body)
+        return self.request

@@ -28,7 +28,7 @@ from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.scene import Scene, make_budget
 from proxy.pipeline.usage import usage_wish
-from proxy.pipeline.viewing import OFF_LOOP_BYTES, Viewer
+from proxy.pipeline.viewing import OFF_LOOP_BYTES
 from proxy.tokens.bound import upper_bound
 from proxy.tokens.counter import TokenCounter
 
@@ -49,9 +49,7 @@ class Planner:
         knowledge: Knowledge,
         compacting: Compacting,
         preparation: Preparation,
-        viewer: Viewer,
     ) -> None:
-        self._viewer = viewer
         self._counter = counter
         self._conversations = conversations
         self._identifier = identifier
@@ -66,7 +64,7 @@ class Planner:
         body = exchange.incoming.body
         if exchange.mode == "off":
             return Plan(body, why="off")
-        request = await self._viewed(exchange)
+        request = await exchange.viewed()
         if request is None:
             return Plan(body, why="not understood")
         why = exemption(request)
@@ -92,7 +90,7 @@ class Planner:
         """
         Return a plan that meets *demand*, ``None`` where there is none.
         """
-        request = await self._viewed(exchange)
+        request = await exchange.viewed()
         if request is None:
             return None
         scene = await self.scene(exchange, request, window=demand.window, strict=demand.strict)
@@ -102,21 +100,13 @@ class Planner:
             return resumed
         return await self._compacting.compact(exchange, scene, demand)
 
-    async def _viewed(self, exchange: Exchange) -> ChatRequest | None:
-        """
-        Return the view of the client's request, made at most once.
-        """
-        if exchange.request is None:
-            exchange.request = await self._viewer.view(exchange.incoming.body)
-        return exchange.request
-
     async def measured(self, exchange: Exchange, plan: Plan) -> Plan | None:
         """
         Return *plan* with its scene, ``None`` where the body is nothing we understand.
         """
         if plan.scene is not None:
             return plan
-        request = await self._viewer.view(plan.body)
+        request = await exchange.viewed()
         if request is None:
             return None
         scene = await self.scene(exchange, request)

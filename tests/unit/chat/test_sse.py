@@ -105,3 +105,30 @@ def test_writes_events_that_it_reads() -> None:
     assert parse_event(data_event({"a": 1})).data == b'{"a":1}'
     assert parse_event(comment("concertina")).data is None
     assert comment("concertina") == b": concertina\n\n"
+
+
+def test_an_event_that_is_too_long_is_handed_out_in_pieces() -> None:
+    """
+    No byte is lost or held beyond the limit; the next event is a whole one again.
+    """
+    splitter = SseSplitter(longest=100)
+    stream = b"data: " + b"x" * 1_000 + b"\n\ndata: next\n\n"
+    events = [event for start in range(0, len(stream), 7) for event in splitter.feed(stream[start : start + 7])]
+
+    assert b"".join(event.raw for event in events) == stream
+    assert max(len(event.raw) for event in events) <= 110
+    assert [event.data for event in events if event.data] == [events[0].data, b"next"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, len(STREAM)), max_size=20).map(sorted), st.integers(4, 30))
+def test_pieces_change_no_byte(cuts: list[int], longest: int) -> None:
+    """
+    Wherever the network cut the stream, and however small the limit is.
+    """
+    splitter = SseSplitter(longest=longest)
+    raw = b"".join(
+        event.raw for start, end in pairwise([0, *cuts, len(STREAM)]) for event in splitter.feed(STREAM[start:end])
+    )
+
+    assert raw + splitter.rest == STREAM
