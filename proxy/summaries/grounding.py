@@ -4,12 +4,14 @@ Check a model's summary against its source, without a model: append what must no
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from proxy.chat.messages import text_of
 from proxy.compaction.handover import is_real_ask, neutralise
+from proxy.compaction.shorten import shorten
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
 from proxy.summaries.ledger.index import choose
@@ -25,7 +27,7 @@ _ASK_CHARS = 1_400
 _QUOTED = re.compile(r"[\"“「『]([^\"“”「」『』\n]{4,600})[\"”」』]")
 _SPACE = re.compile(r"\s+")
 _LEAST_QUOTE = 4
-_BRIEF = 0.35
+_GOAL_SHARE = 0.5
 
 
 @dataclass(slots=True)
@@ -78,22 +80,32 @@ def ground(text: str, job: SummaryJob, count: Callable[[str], int]) -> str:
     """
     Return *text* with what it lacks of the source: the first and the latest ask, the user's rules, the todo list, edited
     files, and an index of exact strings; never above the ceiling of *job*.
+
+    Where both are too much, the model's own words give way: what people said is not exchanged for a paraphrase.
     """
     text = clean(text, mask=job.redact)
     ledger = read_ledger(job, count, budget=max(job.budget_tokens, 1))
+    grounded = _completed(text, job, ledger, count)
+    over = count(grounded) - job.ceiling_tokens
+    if over > 0:
+        own = shorten(text, tokens=max(count(text) - over, 0), count=count)
+        grounded = _completed(own, job, ledger, count)
+    return grounded if count(grounded) <= job.ceiling_tokens else cut_to(grounded, job.ceiling_tokens, count)
+
+
+def _completed(text: str, job: SummaryJob, ledger: Ledger, count: Callable[[str], int]) -> str:
     source = "\n".join([job.first_ask, job.previous or "", *(text_of(row) for row in [*job.originals, *job.tail])])
     sections = _without_invented(_split(text), squeeze(clean(source, mask=job.redact)))
-    room = min(_GROUNDING_SHARE * job.budget_tokens, job.ceiling_tokens - count(text))
-    notes = _Notes(sections, ledger.language, room, count)
-    _ground_goal(notes, job)
+    size = min(job.budget_tokens, job.ceiling_tokens)
+    notes = _Notes(sections, ledger.language, _GROUNDING_SHARE * size, count)
+    _ground_goal(notes, job, most=min(GOAL_TOKENS, int(_GOAL_SHARE * size)))
     said = squeeze(notes.text())
     _ground_rules(notes, ledger, said)
     _ground_latest_ask(notes, job)
     _ground_todo(notes, ledger, said)
     _ground_files(notes, ledger, said)
     _ground_index(notes, ledger, job)
-    grounded = notes.text()
-    return grounded if count(grounded) <= job.ceiling_tokens else cut_to(grounded, job.ceiling_tokens, count)
+    return notes.text()
 
 
 def squeeze(text: str) -> str:
@@ -131,13 +143,18 @@ def _is_genuine(line: str, source: str) -> bool:
     return all(quote in source for quote in quotes if len(quote) >= _LEAST_QUOTE)
 
 
-def _ground_goal(notes: _Notes, job: SummaryJob) -> None:
+def _ground_goal(notes: _Notes, job: SummaryJob, *, most: int) -> None:
+    """
+    Quote the first ask, whatever room all else has: the task is what every later turn is judged by.
+    """
     ask = clean(job.first_ask, mask=job.redact).strip()
     if not ask:
         return
-    shown = neutralise(cut_to(ask, min(GOAL_TOKENS, int(_BRIEF * job.budget_tokens)), notes.count))
+    shown = neutralise(cut_to(ask, most, notes.count))
     if shown and squeeze(shown) not in squeeze(notes.text()):
+        room, notes.room = notes.room, math.inf
         notes.add(Section.GOAL, shown, first=True)
+        notes.room = room
 
 
 def _ground_rules(notes: _Notes, ledger: Ledger, said: str) -> None:

@@ -1,3 +1,5 @@
+import pytest
+
 from proxy.summaries.grounding import ground
 from proxy.summaries.sections import Section, title
 from tests.support.summaries import GOOD, assistant, call, count, job, result, user
@@ -114,3 +116,20 @@ def test_secrets_stay_out():
     rows = [user("You must use password=Sup3rS3cret for the test server.")]
 
     assert "Sup3rS3cret" not in ground(GOOD, job(rows, 800), count)
+
+
+@pytest.mark.parametrize("ceiling", [200, 400, 800])
+def test_a_model_that_fills_the_room_does_not_crowd_out_the_first_ask(ceiling: int) -> None:
+    """
+    Its own words give way: a text as long as the summary may be once left no room for the task itself.
+    """
+    ask = "Port the billing service to the new queue. " + "It must keep the order of invoices within a customer. " * 2
+    wordy = "## Goal\nThe work goes on.\n\n## Critical context\n" + "\n".join(
+        f"- Step {number} of the work was looked at and found to be in order." for number in range(200)
+    )
+
+    grounded = ground(wordy, job([user(ask), assistant("on it")], 2_000, first_ask=ask, ceiling_tokens=ceiling), count)
+
+    assert " ".join(ask.split()) in " ".join(grounded.split())
+    assert "Step 0 of the work" in grounded
+    assert count(grounded) <= ceiling
