@@ -26,6 +26,7 @@ from proxy.pipeline.chat_completions import ChatCompletions, Steps
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
+from proxy.pipeline.explainer import Explainer, Parts
 from proxy.pipeline.handlers import Handlers
 from proxy.pipeline.history import History
 from proxy.pipeline.identify import Identifier
@@ -92,12 +93,13 @@ class Core:
 @dataclass(frozen=True, slots=True)
 class Proxy:
     """
-    A built proxy: the *edge* to listen with, what the *admin* port shows, and the *core* behind both.
+    A built proxy: the *edge* to listen with, what the *admin* port shows, and the *core* behind all.
     """
 
     settings: AppSettings
     edge: Edge
     admin: AdminSource
+    explainer: Explainer
     core: Core
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> tuple[Listening, str, int]:
@@ -139,7 +141,8 @@ async def build(
         client_keys=settings.client_keys,
     )
     core.metrics.inflight.set_function(lambda: edge.inflight)
-    return Proxy(settings, edge, _admin(settings, core, knowledge), core)
+    explainer = _explainer(settings, core, knowledge)
+    return Proxy(settings, edge, _admin(settings, core, knowledge, explainer), explainer, core)
 
 
 async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
@@ -185,7 +188,14 @@ def _knowledge(settings: AppSettings, core: Core) -> Knowledge:
     )
 
 
-def _admin(settings: AppSettings, core: Core, knowledge: Knowledge) -> AdminSource:
+def _explainer(settings: AppSettings, core: Core, knowledge: Knowledge) -> Explainer:
+    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+    viewer = Viewer(settings.limits.json_depth)
+    shared = (core.counter, core.router, identifier, knowledge, viewer)
+    return Explainer(Parts(*shared, core.store, core.work, core.tasks, core.clock))
+
+
+def _admin(settings: AppSettings, core: Core, knowledge: Knowledge, explainer: Explainer) -> AdminSource:
     return LocalSource(
         Rooms(
             store=core.store,
@@ -195,6 +205,7 @@ def _admin(settings: AppSettings, core: Core, knowledge: Knowledge) -> AdminSour
             marks=core.marks,
             metrics=core.metrics,
             clock=core.clock,
+            explain=explainer.of_body,
         )
     )
 

@@ -16,6 +16,7 @@ from proxy import __version__
 COMMANDS: Mapping[str, str] = {
     "serve": "proxy.cli.serve",
     "check": "proxy.cli.check",
+    "explain": "proxy.cli.explain",
     "run": "proxy.cli.run",
     "demo": "proxy.cli.demo",
     "simulate": "proxy.cli.simulate",
@@ -26,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
 HELP: Mapping[str, str] = {
     "serve": "Serve the proxy.",
     "check": "Check a configuration file.",
+    "explain": "Explain what would be done to a request.",
     "run": "Run a command behind a proxy of its own.",
     "demo": "Show a long session with and without the proxy.",
     "simulate": "Simulate an OpenAI-compatible API.",

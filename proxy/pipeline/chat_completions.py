@@ -88,7 +88,7 @@ class ChatCompletions:
         exchange = await self._matched(incoming)
         plan = await self._plan(exchange)
         exchange.plan = plan
-        exchange.action = _action_of(exchange, plan)
+        exchange.action = action_of(exchange, plan)
         self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
         try:
             examined = await self._recovering.answer(exchange, plan)
@@ -166,7 +166,10 @@ def _watch(watcher: StreamWatcher, decoder: Decoder, chunk: bytes) -> bytes:
     return kept if watcher.strip_usage else chunk
 
 
-def _action_of(exchange: Exchange, plan: Plan) -> Action:
+def action_of(exchange: Exchange, plan: Plan) -> Action:
+    """
+    Return what is told of a first plan, before anything was sent.
+    """
     if exchange.action == "failed-open":
         return "failed-open"
     if exchange.mode == "observe":

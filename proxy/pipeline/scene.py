@@ -21,7 +21,7 @@ from proxy.windows.reserve import threshold, usable
 from proxy.windows.resolve import Window
 
 SMALLEST_ROOM = 0.25
-"""Where the fixed part leaves the threshold less than this share of what is usable, the threshold moves up."""
+"""Where system and tools leave less than this share of the threshold, the threshold moves up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,9 @@ def make_budget(
         absolute=settings.threshold_tokens,
     )
     most, start = int(most / scale), int(start / scale)
-    if start - fixed < (most - fixed) * SMALLEST_ROOM:
-        # System and tools alone nearly fill the threshold: compacting at it would be of no use, turn after turn.
+    if start - fixed < start * SMALLEST_ROOM:
+        # System and tools alone nearly fill the threshold: compacting at it would be of no use, turn after turn. A low
+        # threshold in a large window is no such case: it is what was asked for.
         start = fixed + max(most - fixed, 0) // 2
     ratios = Ratios(
         target=settings.target_ratio,

@@ -67,11 +67,18 @@ class WindowDiscovery:
         *headers* are the client's; only their credential is used, and only for the list of models.
         """
         credential = tuple(pair for pair in headers if pair[0].lower() in CREDENTIALS)
-        key = (upstream, model, hashlib.sha256(repr(credential).encode()).hexdigest())
+        key = _key(upstream, model, credential)
         known = self._known.get(key)
         if self._upstreams[upstream].discover and (known is None or known.until <= self._clock()):
             self._ask_later(key, credential)
         return known.window if known else None
+
+    async def ask(self, upstream: str, model: str, headers: Headers) -> None:
+        """
+        Ask now and remember the answer for every client: for a process that serves a single one.
+        """
+        credential = tuple(pair for pair in headers if pair[0].lower() in CREDENTIALS)
+        await self._learn(_key(upstream, model, ()), credential)
 
     async def probe(self, upstream: str, model: str, credential: Headers = ()) -> int | None:
         """
@@ -133,3 +140,7 @@ class WindowDiscovery:
             )
             self._clients[upstream] = client
         return client
+
+
+def _key(upstream: str, model: str, credential: Headers) -> tuple[str, str, str]:
+    return upstream, model, hashlib.sha256(repr(credential).encode()).hexdigest()

@@ -1,9 +1,9 @@
 import sys
-from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
 
+from proxy import wiring
 from proxy.config.environment import environment
 
 
@@ -36,9 +36,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list:
         found.append(settings)
         return 0
 
-    wiring = ModuleType("proxy.wiring")
-    wiring.serve = serve
-    monkeypatch.setitem(sys.modules, "proxy.wiring", wiring)
+    monkeypatch.setattr(wiring, "serve", serve)
     monkeypatch.delitem(sys.modules, "proxy.cli.serve", raising=False)
     yield found
     sys.modules.pop("proxy.cli.serve", None)
