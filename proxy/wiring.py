@@ -50,7 +50,7 @@ from proxy.records.open import open_store
 from proxy.records.secret import load_secret
 from proxy.records.store import RecordStore
 from proxy.server.app import Edge
-from proxy.server.contract import Readiness
+from proxy.server.readiness import readiness
 from proxy.server.run import Listening, run, until_signal
 from proxy.summaries.extractive import ExtractiveSummarizer
 from proxy.telemetry.address import split_address
@@ -137,7 +137,7 @@ async def build(
         Handlers(chat, Passing(PassthroughHandler(core.client, sending.of_request), core.router)),
         limits=settings.limits,
         keepalive_after=core.router.keepalive_after,
-        ready=lambda: _readiness(core.store, core.vocabulary),
+        ready=lambda: readiness(core.store, core.vocabulary),
         client_keys=settings.client_keys,
     )
     core.metrics.inflight.set_function(lambda: edge.inflight)
@@ -253,17 +253,6 @@ def _summarizing(settings: AppSettings, core: Core, sending: Sending) -> Summari
     )
     desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
     return Summarizing(desk, writers.writer, fallback, metrics=core.metrics)
-
-
-def _readiness(store: RecordStore, vocabulary: Vocabulary) -> Readiness:
-    """
-    Say what is missing: the token tables are waited for, a degraded store is only named.
-    """
-    state = store.describe()
-    notes = [] if state.healthy else [f"store {state.kind}: {state.cause}"]
-    if not vocabulary.ready:
-        notes.append("token tables are loading")
-    return Readiness(ready=vocabulary.ready, notes=tuple(notes))
 
 
 async def _load(vocabulary: Vocabulary) -> None:
