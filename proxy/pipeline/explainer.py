@@ -85,6 +85,7 @@ class Explainer:
             directives=read_directives(incoming.headers),
             party=parts.identifier.party(route.upstream, incoming.headers),
             started=parts.clock(),
+            viewer=parts.viewer,
         )
         # Made anew each time, so that one explanation finds nothing that another one left behind.
         planner = _planner(parts)
@@ -131,5 +132,4 @@ def _planner(parts: Parts) -> Planner:
         knowledge=parts.knowledge,
         compacting=compacting,
         preparation=Preparation(compacting, conversations, parts.tasks),
-        viewer=parts.viewer,
     )
