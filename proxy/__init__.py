@@ -4,6 +4,7 @@ Concertina, a transparent compaction proxy for chat-completions clients. This pa
 Imports only go down; rooms on one floor do not know each other (import-linter checks both).
 
     cli/          the verbs: serve, check, explain, doctor, demo, simulate, sessions, run, version
+    serving.py    runs it, in this process or in several workers
     wiring.py     builds everything once, explicitly, from settings
     config/       YAML and environment into frozen settings; mistakes explained by path and line
     server/       the aiohttp edge: listen, receive, relay, drain

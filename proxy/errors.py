@@ -12,6 +12,7 @@ The error tree.
     │   └── UpstreamBrokenError        the connection died after the request was sent             (502)
     ├── SummaryError              a summariser failed; carries the reason for the metric
     ├── StoreError                a store is down, slow, full or corrupted
+    ├── UnansweredError           no worker answered the admin port                               (503)
     └── IllegalPlanError          a plan would break a rule that the client's request keeps
 
 Each carries facts as fields; text is made last.
@@ -121,3 +122,15 @@ class IllegalPlanError(ProxyError):
 
     def __str__(self) -> str:
         return "illegal plan: " + ", ".join(self.violations)
+
+
+@dataclass
+class UnansweredError(ProxyError):
+    """
+    No worker process could answer the admin port just now.
+    """
+
+    question: str
+
+    def __str__(self) -> str:
+        return f"no worker process answers ({self.question})"

@@ -5,18 +5,16 @@ Build everything once, explicitly, from settings.
 from __future__ import annotations
 
 import asyncio
-import sys
+import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
 from proxy.admin.contract import AdminSource
-from proxy.admin.listen import AdminListening
 from proxy.admin.local import LocalSource, Rooms
-from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
 from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window as WindowEngine
@@ -51,10 +49,8 @@ from proxy.records.secret import load_secret
 from proxy.records.store import RecordStore
 from proxy.server.app import Edge
 from proxy.server.readiness import readiness
-from proxy.server.run import Listening, run, until_signal
+from proxy.server.run import Listening
 from proxy.summaries.extractive import ExtractiveSummarizer
-from proxy.telemetry.address import split_address
-from proxy.telemetry.logs import set_up_log
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.cache import CountCache
 from proxy.tokens.counter import TokenCounter
@@ -106,11 +102,22 @@ class Proxy:
         """
         Listen; the token tables load behind it, and readiness waits for them.
         """
-        self.core.tasks.start(_load(self.core.vocabulary), name="vocabulary")
-        self.core.tasks.start(_sweep(self.core.store, self.core.clock), name="sweep")
-        listening = Listening(self.edge)
+        listening = self._begin()
         bound_host, bound_port = await listening.start(host, port, reuse_port=reuse_port)
         return listening, bound_host, bound_port
+
+    async def start_on(self, sockets: Sequence[socket.socket]) -> Listening:
+        """
+        Listen on sockets that the supervisor of several workers opened.
+        """
+        listening = self._begin()
+        await listening.start_on(sockets)
+        return listening
+
+    def _begin(self) -> Listening:
+        self.core.tasks.start(_load(self.core.vocabulary), name="vocabulary")
+        self.core.tasks.start(_sweep(self.core.store, self.core.clock), name="sweep")
+        return Listening(self.edge)
 
     async def close(self) -> None:
         """
@@ -140,7 +147,7 @@ async def build(
         ready=lambda: readiness(core.store, core.vocabulary),
         client_keys=settings.client_keys,
     )
-    core.metrics.inflight.set_function(lambda: edge.inflight)
+    core.metrics.watch(core.metrics.inflight, lambda: edge.inflight)
     explainer = _explainer(settings, core, knowledge)
     return Proxy(settings, edge, _admin(settings, core, knowledge, explainer), explainer, core)
 
@@ -267,28 +274,3 @@ async def _sweep(store: RecordStore, clock: Callable[[], float]) -> None:
         await asyncio.sleep(SWEEP_SECONDS)
         with suppress(StoreError):
             await store.sweep(clock())
-
-
-async def _serve(settings: AppSettings, environ: Mapping[str, str]) -> None:
-    proxy = await build(settings, environ=environ)
-    host, port = split_address(settings.listen)
-    listening, host, port = await proxy.start(host, port, reuse_port=settings.workers > 1)
-    log.info("proxy.listening", host=host, port=port, workers=settings.workers)
-    admin = AdminListening(proxy.admin, settings.admin)
-    await admin.start()
-    await until_signal(lambda: listening.stop(drain=settings.limits.drain))
-    await admin.stop()
-    await proxy.close()
-
-
-def serve(settings: AppSettings) -> int:
-    """
-    Serve until SIGTERM or SIGINT, and return the exit code.
-    """
-    set_up_log(settings.log, terminal=sys.stdout.isatty())
-    try:
-        run(_serve(settings, environment()))
-    except OSError as fault:
-        log.critical("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
-        return 1
-    return 0

@@ -6,7 +6,12 @@ import os
 
 import pytest
 
-pytest_plugins = ["tests.support.fake_upstream", "tests.support.proxied", "tests.support.admin"]
+pytest_plugins = [
+    "tests.support.fake_upstream",
+    "tests.support.processes",
+    "tests.support.proxied",
+    "tests.support.admin",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from proxy.cli.options import config_option, settings_or_exit, upstream_option
-from proxy.wiring import serve as serve_forever
+from proxy.serving import serve as serve_forever
 
 
 @click.command()

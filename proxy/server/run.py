@@ -5,13 +5,16 @@ Listen, and leave in good order: what runs may end, what is new is turned away.
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 
 from aiohttp import web
 
 from proxy.server.app import Edge
+from proxy.server.ports import BACKLOG
 
 try:
     import uvloop
@@ -20,8 +23,9 @@ except ImportError:  # there is none on Windows
 else:
     new_loop = uvloop.new_event_loop
 
-_BACKLOG = 1024
 _LAST_SECONDS = 0.2
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+_HANGUP = getattr(signal, "SIGHUP", None)  # there is none on Windows
 
 
 class Listening:
@@ -38,10 +42,18 @@ class Listening:
         Listen and return the address; port 0 takes a free one, *reuse_port* lets worker processes share it.
         """
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, backlog=_BACKLOG, reuse_port=reuse_port or None)
+        site = web.TCPSite(self._runner, host, port, backlog=BACKLOG, reuse_port=reuse_port or None)
         await site.start()
         address = self._runner.addresses[0]
         return str(address[0]), int(address[1])
+
+    async def start_on(self, sockets: Sequence[socket.socket]) -> None:
+        """
+        Listen on sockets that were opened before this process was started.
+        """
+        await self._runner.setup()
+        for listener in sockets:
+            await web.SockSite(self._runner, listener, backlog=BACKLOG).start()
 
     async def stop(self, *, drain: float = 0.0) -> None:
         """
@@ -55,18 +67,51 @@ class Listening:
         await self._runner.cleanup()
 
 
-async def until_signal(stop: Callable[[], Awaitable[None]]) -> None:
+def _ignore() -> None:
+    """
+    Do nothing: a setting file is not read again.
+    """
+
+
+async def until_signal(stop: Callable[[], Awaitable[None]], *, hangup: Callable[[], None] = _ignore) -> None:
     """
     Wait for SIGTERM or SIGINT, then *stop*; a second signal ends the process in the usual hard way.
+
+    SIGHUP calls *hangup* and goes on.
     """
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDING:
         loop.add_signal_handler(number, told.set)
+    _on_hangup(hangup)
     await told.wait()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDING:
         loop.remove_signal_handler(number)
     await stop()
+
+
+async def until_supervisor(stop: Callable[[], Awaitable[None]], *, hangup: Callable[[], None] = _ignore) -> None:
+    """
+    Wait for SIGTERM or the end of the parent process, then *stop*.
+
+    A service manager may send SIGTERM to the worker too, beside the supervisor: the second is not a wish for haste.
+    """
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, told.set)
+    _on_hangup(hangup)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        loop.add_reader(parent.sentinel, told.set)
+    await told.wait()
+    if parent is not None:
+        loop.remove_reader(parent.sentinel)
+    await stop()
+
+
+def _on_hangup(hangup: Callable[[], None]) -> None:
+    if _HANGUP is not None:
+        asyncio.get_running_loop().add_signal_handler(_HANGUP, hangup)
 
 
 def run(main: Coroutine[object, object, None]) -> None:

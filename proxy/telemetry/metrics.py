@@ -4,6 +4,8 @@ Every metric, by name; labels are few and of low cardinality, and never carry te
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
@@ -68,4 +70,21 @@ class Metrics:
         self.upstream_seconds = Histogram(
             "concertina_upstream_seconds", "Time until the upstream's headers.", buckets=SECONDS, registry=self.registry
         )
-        self.inflight = Gauge("concertina_inflight", "Exchanges in flight.", registry=self.registry)
+        self.inflight = Gauge(
+            "concertina_inflight", "Exchanges in flight.", registry=self.registry, multiprocess_mode="livesum"
+        )
+        self._watched: list[tuple[Gauge, Callable[[], float]]] = []
+
+    def watch(self, gauge: Gauge, value: Callable[[], float]) -> None:
+        """
+        Take *gauge* from *value* whenever it is asked for, rather than at every change.
+        """
+        gauge.set_function(value)
+        self._watched.append((gauge, value))
+
+    def publish(self) -> None:
+        """
+        Write the watched gauges where other processes read them.
+        """
+        for gauge, value in self._watched:
+            gauge.set(value())

@@ -3,7 +3,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from proxy import wiring
+from proxy import serving
 from proxy.config.environment import environment
 
 
@@ -36,7 +36,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list:
         found.append(settings)
         return 0
 
-    monkeypatch.setattr(wiring, "serve", serve)
+    monkeypatch.setattr(serving, "serve", serve)
     monkeypatch.delitem(sys.modules, "proxy.cli.serve", raising=False)
     yield found
     sys.modules.pop("proxy.cli.serve", None)

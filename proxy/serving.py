@@ -1,0 +1,211 @@
+"""
+Run what wiring builds: in this process, or in several that share the port, the token tables and the admin port.
+
+    workers: 1    one process listens on both ports
+    workers: N    a supervisor that neither serves nor runs an event loop, so that it may fork; under it N workers,
+                  each with a listening socket of its own, and a process for the admin port, which asks the workers
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from proxy.admin.channel import Desk, answer_on
+from proxy.admin.contract import AdminSource
+from proxy.admin.fanout import PUBLISH, ManyProcesses
+from proxy.admin.listen import AdminListening
+from proxy.admin.merged import MergedSource
+from proxy.admin.questions import Details, questions_of, streams_of
+from proxy.admin.settings import DEFAULT_LISTEN, AdminSettings
+from proxy.config.environment import environment
+from proxy.config.settings import AppSettings
+from proxy.errors import SettingsError
+from proxy.server.ports import SharedPort, check_free
+from proxy.server.run import run, until_signal, until_supervisor
+from proxy.server.supervisor import REFUSED, Job, Supervisor
+from proxy.telemetry.address import split_address
+from proxy.telemetry.logs import set_up_log
+from proxy.telemetry.shared_metrics import collect_metrics, forget_gauges, share_metrics
+from proxy.tokens.vocabulary import Vocabulary
+from proxy.wiring import Proxy, build
+
+log = structlog.get_logger()
+_LAST_SECONDS = 5.0
+"""What a worker may take to let go of everything, once its exchanges have ended."""
+
+
+def serve(settings: AppSettings) -> int:
+    """
+    Serve until SIGTERM or SIGINT, and return the exit code.
+    """
+    set_up_log(settings.log, terminal=sys.stdout.isatty())
+    try:
+        if settings.workers > 1:
+            return _serve_in_workers(settings)
+        return _in_loop(partial(_serve, settings, environment()))
+    except OSError as fault:
+        log.critical("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
+        return 1
+
+
+async def _serve(settings: AppSettings, environ: Mapping[str, str]) -> None:
+    async with _built(settings, environ) as proxy:
+        host, port = split_address(settings.listen)
+        listening, host, port = await proxy.start(host, port)
+        log.info("proxy.listening", host=host, port=port, workers=1)
+        async with _admin_port(settings.admin, proxy.admin):
+            await until_signal(lambda: listening.stop(drain=settings.limits.drain))
+
+
+@asynccontextmanager
+async def _built(
+    settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary | None = None
+) -> AsyncIterator[Proxy]:
+    """
+    Build a proxy and let go of it whatever happens: its store has a thread, which would keep the process.
+    """
+    proxy = await build(settings, environ=environ, vocabulary=vocabulary)
+    try:
+        yield proxy
+    finally:
+        await proxy.close()
+
+
+def _serve_in_workers(settings: AppSettings) -> int:
+    if not hasattr(os, "fork"):
+        log.critical("workers.unavailable")
+        return REFUSED
+    if settings.store.url.startswith("memory://"):
+        log.warning("workers.memory_store", workers=settings.workers)
+    if settings.admin.listen not in {None, DEFAULT_LISTEN}:
+        check_free(*split_address(settings.admin.listen or ""))
+    host, port = split_address(settings.listen)
+    port_of_all = SharedPort(host, port, settings.workers)
+    vocabulary = _loaded_vocabulary()
+    with tempfile.TemporaryDirectory(prefix="concertina-") as folder:
+        crew = _Crew(settings, environment(), port_of_all, vocabulary, Path(folder))
+        host, port = port_of_all.address
+        log.info("proxy.listening", host=host, port=port, workers=settings.workers)
+        return Supervisor(
+            crew.jobs(), patience=settings.limits.drain + _LAST_SECONDS, stopping=port_of_all.close_all
+        ).run()
+
+
+def _loaded_vocabulary() -> Vocabulary:
+    """
+    Load the token tables once for all workers, whose memory shares them.
+    """
+    vocabulary = Vocabulary()
+    try:
+        vocabulary.load()
+    except (OSError, ValueError) as fault:
+        log.warning("vocabulary.failed", fault=str(fault))
+    # What is frozen is not looked at by the collectors of the workers, so its pages stay shared.
+    gc.collect()
+    gc.freeze()
+    return vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class _Crew:
+    """
+    The processes under the supervisor; *folder* holds their sockets and metrics.
+    """
+
+    settings: AppSettings
+    environ: Mapping[str, str]
+    port: SharedPort
+    vocabulary: Vocabulary
+    folder: Path
+
+    def jobs(self) -> list[Job]:
+        """
+        Return the workers and, unless it is switched off, the process of the admin port.
+        """
+        found = [self._worker(number) for number in range(self.settings.workers)]
+        if self.settings.admin.listen is not None:
+            found.append(Job("admin", lambda: _in_loop(self._serve_admin), outlasts=True))
+        return found
+
+    def _worker(self, number: int) -> Job:
+        def prepare() -> None:
+            forget_gauges(self.folder, number)
+            self.port.open(number)
+
+        return Job(
+            f"worker-{number}",
+            lambda: _in_loop(partial(self._serve_as, number)),
+            prepare=prepare,
+            rest=partial(self.port.close, number),
+        )
+
+    async def _serve_as(self, number: int) -> None:
+        share_metrics(self.folder, number)
+        sockets = self.port.take(number)
+        async with _built(self.settings, self.environ, self.vocabulary) as proxy:
+            answering = await answer_on(self._socket(number), _desk(proxy))
+            listening = await proxy.start_on(sockets)
+            await until_supervisor(lambda: listening.stop(drain=self.settings.limits.drain))
+            answering.close()
+
+    async def _serve_admin(self) -> None:
+        self.port.close_all()
+        paths = [self._socket(number) for number in range(self.settings.workers)]
+        workers = ManyProcesses(paths, collect=partial(collect_metrics, self.folder))
+        async with _admin_port(self.settings.admin, MergedSource(workers)):
+            await until_supervisor(_at_once)
+
+    def _socket(self, number: int) -> Path:
+        return self.folder / f"worker-{number}.sock"
+
+
+def _in_loop(main: Callable[[], Coroutine[object, object, None]]) -> int:
+    try:
+        run(main())
+    except SettingsError as fault:
+        log.critical("proxy.refused", fault=str(fault))
+        return REFUSED
+    return 0
+
+
+async def _at_once() -> None:
+    """
+    Leave nothing to wait for.
+    """
+
+
+def _desk(proxy: Proxy) -> Desk:
+    """
+    Return what a worker answers to the admin process.
+    """
+
+    async def publish(_: Details) -> None:
+        proxy.core.metrics.publish()
+
+    async def worker(_: Details) -> Mapping[str, int]:
+        return {"pid": os.getpid(), "inflight": proxy.edge.inflight}
+
+    return Desk({**questions_of(proxy.admin), PUBLISH: publish, "worker": worker}, streams_of(proxy.admin))
+
+
+@asynccontextmanager
+async def _admin_port(settings: AdminSettings, source: AdminSource) -> AsyncIterator[None]:
+    """
+    Serve the admin port while the block runs.
+    """
+    listening = AdminListening(source, settings)
+    await listening.start()
+    try:
+        yield
+    finally:
+        await listening.stop()
