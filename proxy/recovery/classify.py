@@ -42,7 +42,8 @@ _ISSUE = re.compile(
 _STATUS_CODE = re.compile(r"[45]\d\d")
 _GENERIC = re.compile(
     r"^(?:api error: )?(?:\d{3}:? )?(?:error:? )?(?:the request is invalid[:. ]*)?(?:bad request|invalid request(?: parameters?)?(?:\. .*)?|bad gateway|error|unknown error|request failed|invalid_request_error"
-    r"|.{0,30}(?:request )?failed with status code \d+|param(?:eter)? incorrect|internal server error|server error|invalid argument)?[.! ]*$"
+    r"|.{0,30}(?:request )?failed with status code \d+|param(?:eter)? incorrect|internal server error|server error|(?:the )?(?:request )?(?:contains )?(?:an )?invalid argument(?: provided| in request)?"
+    r"|(?:the )?(?:upstream|provider|model|openai)[ _](?:returned )?(?:an )?error|bad[ _]response[ _]status[ _]code(?: \d{3})?|(?:an? )?(?:unknown |unexpected )?error (?:occurred|has occurred|was encountered)|something went wrong|请求(?:失败|错误|无效)|(?:上游|服务)?(?:错误|异常))?[.! 。]*$"
 )
 
 

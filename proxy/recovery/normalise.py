@@ -124,8 +124,18 @@ def _walk(value: Any, found: _Found, depth: int) -> None:
         for item in value[:MAX_ITEMS]:
             _walk(item, found, depth + 1)
     elif isinstance(value, dict):
-        for key, item in list(value.items())[:MAX_ITEMS]:
+        for key, item in list(_named(value).items())[:MAX_ITEMS]:
             _walk_member(str(key).lower(), item, found, depth)
+
+
+def _named(value: dict[Any, Any]) -> dict[Any, Any]:
+    """
+    Put the name of the field before what a validator says of it: it stands in a list of its own.
+    """
+    where, said = value.get("loc"), value.get("msg")
+    if isinstance(where, list) and where and isinstance(said, str):
+        return {**value, "msg": f"{where[-1]}: {said}"}
+    return value
 
 
 def _walk_member(key: str, item: Any, found: _Found, depth: int) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.recovery.wording import OUTPUT, TOKENS
+from proxy.recovery.wording import CONTEXT, OUTPUT, TOKENS
 
 SMALLEST_LIMIT = 128
 """Below it a stated limit is a bug of the server (one version answered window minus max_tokens: 3)."""
@@ -42,7 +42,7 @@ class NumberRow:
 
 
 _LIMIT_NOUN = (
-    r"(?:context(?:[ _-](?:window|length|size|limit|capacity))?|max_model_len|max_seq_len|max_total_tokens|session_len|n_ctx|ctx"
+    r"(?:context(?:[ _-](?:window|length|size|limit|capacity))?|max_(?:model|seq|input|prompt|context|total)_(?:len|length|tokens)|session_len|n_ctx|ctx"
     r"|(?:sequence|model|input|prompt|allowed) (?:length|limit|size)|token limit|tokens limit|configured limit|max(?:imum)?(?: allowed)?(?: number of)?(?: input| prompt| context| total| message)* (?:tokens|length|limit|size)|window|kv cache"
     r"|上下文(?:长度|窗口)?|最大长度|コンテキスト長?|컨텍스트 ?(?:길이)?|kontextfenster|kontextlänge|longueur de contexte|longitud (?:máxima )?de contexto)"
 )
@@ -53,6 +53,8 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"\bn_ctx\w*[ =:(]+{limit}", "n_past (8000) + n_batch (512) > n_ctx (8100)", {"limit": 8100}, sure=True),
     NumberRow(r"{prompt} ?\+ ?{output} ?(?:>|>=|exceeds) ?{limit}", "context limit: 150000 + 60000 > 190000", {"prompt": 150000, "output": 60000, "limit": 190000}),
     NumberRow(r"max_tokens: {output} > context_window: {limit} - input_tokens: {prompt}", "max_tokens: 9000 > context_window: 30000 - input_tokens: 25000 = available_tokens: 5000", {"output": 9000, "limit": 30000, "prompt": 25000}),
+    NumberRow(r"(?:context|window|slot) is (?:now )?full[^\d\n]{0,6}{limit}", "context is full (9000 tokens)", {"limit": 9000}, sure=True),
+    NumberRow(r"(?:context|window|room|capacity)[^\d\n]{0,12} for {prompt} tokens", "no deployment with a large enough context window for 90000 tokens", {"prompt": 90000}),
     NumberRow(r"(?:prompt|input)[^\d\n]{0,20}{prompt}[^\d\n]{0,30}(?:max_\w+|completion|output)[^\d\n]{0,12}{output}[^\d\n]{0,16}(?:exceeds?|>|is (?:more|greater))", "prompt length 8000 and max_gen_len 2000 exceeds 9000", {"prompt": 8000, "output": 2000}),
     NumberRow(r"= ?{prompt} ?>=? ?(?:n_ctx|max\w*) ?= ?{limit}", "n_past + n_prompt = 4411 > n_ctx = 4100", {"prompt": 4411, "limit": 4100}),
     NumberRow(r"n_keep: ?{prompt} >= n_ctx: ?{limit}", "(n_keep: 9000 >= n_ctx: 4100)", {"prompt": 9000, "limit": 4100}),
@@ -69,6 +71,7 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(rf"(?:{OUTPUT})'?(?: value)? is too (?:large|high): {{output}}", "max_tokens is too large: 9000", {"output": 9000}),
     NumberRow(rf"(?:{OUTPUT})(?: ?[=:(] ?){{output}}", "max_tokens=9000 cannot be greater than max_model_len=8000", {"output": 9000}),
     NumberRow(r"(?:exceeded|exceeds|over|too long)~60~ by {excess} tokens", "exceeded max context length by 90000 tokens", {"excess": 90000}),
+    NumberRow(r"{excess} ?(?:tokens?|トークン|个 ?token)? ?(?:超え|too many|more than (?:allowed|the|its|permitted)|over (?:the|its)|above the)", "9001 tokens, which is 1001 more than allowed", {"excess": 1001}),
     NumberRow(r"\[ ?[01] ?, ?{limit} ?\]", "Range of input length should be [1, 7000]", {"limit": 7000}),
     NumberRow(r"cannot truncate to {limit}, required {prompt}", "Cannot truncate to 9000, required 12000: text:12100", {"limit": 9000, "prompt": 12000}),
     NumberRow(r"(?:model )?token limit: {limit} \(requested: {prompt}\)", "exceeded model token limit: 9000 (requested: 9900)", {"limit": 9000, "prompt": 9900}),
@@ -80,10 +83,12 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|:|=|는|은|は)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
     NumberRow(r"{limit}[ -](?:tokens? )?(?:maximum|max\b|limit|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
     NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
+    NumberRow(r"(?:\b(?:to|stay|keep\w*|is|remain) (?:below|under|within)|máx\w*|max\w*|limite?)[.: ]{1,3}{limit}", "shorten it to below 9000 tokens", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),
     NumberRow(r"(?:(?:must|should) be (?:< ?=?|less than or equal to|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
     NumberRow(rf"{{prompt}} (?:{TOKENS})?[^\d\n]{{0,30}}(?:exceed\w*|(?:is|are|were|was) (?:longer|larger|greater|bigger|more)|over\b|>|which does not fit|won't fit|überschr\w*|超过|超出)", "request (9100 tokens) exceeds the available context size", {"prompt": 9100}),
     NumberRow(r"(?:requested|received|given|got|but|request contains|contains|you (?:sent|have passed|passed)|request input token count|count(?: of)?|length(?: of)?|input tokens|prompt tokens|prompt of|need[s]?|actual)(?: is|:| about| at least| the request contains)* ?\(?{prompt}", "Requested input length 9100 exceeds maximum input length 8000", {"prompt": 9100}),
+    NumberRow(rf"{CONTEXT}[^\d\n]{{0,16}}\({{limit}}[ )]", "för modellens kontextfönster (9000 token)", {"limit": 9000}),
 )  # fmt: skip
 
 _COMPILED = tuple((row.compiled(), row.sure) for row in ROWS)

@@ -12,32 +12,38 @@ CONTEXT = (
     r"(?:[ _-]?(?:window|length|size|limit|capacity|budget|space))?"
     r"|\bn_?ctx\w*|\bctx\b|\bctx_\w+|\bn_positions\b|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|max_position_embeddings|session_len"
     r"|(?:sequence|model|prompt|input) length|kv[ _-]?cache"
-    r"|上下文|コンテキスト|文脈長|컨텍스트|문맥|kontext\w*|contexte\b|contexto\b|контекст\w*)"
+    r"|上下文|コンテキスト|文脈長|컨텍스트|문맥|kontek\w*|kontext\w*|contexte\b|contexto\b|contesto\b|contextvenster|контекст\w*|\bbağlam\w*|ngữ cảnh|سياق|בהקשר|ההקשר|संदर्भ|บริบท)"
 )
 # What the client sends that can be too long.
 PROMPT = (
     r"(?:(?<![a-z_])(?:prompts?|inputs?)(?![a-z_])(?! validation)|\bmessages?\b|\bconversations?\b|\bhistory\b|\bdialog(?:ue)?s?\b|\btranscript\b"
     r"|\bchat\b|\bsequences?\b|\bquery\b|\bthread\b"
     r"|提示词|提示詞|输入|輸入|对话|對話|历史|歷史|消息|会话|會話|内容|入力|プロンプト|会話|履歴|メッセージ|입력|프롬프트|대화|메시지"
-    r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*)"
+    r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*|\binvoer\w*|\bgirdi\w*|\bistem\b|\bwejści\w*|\bpermintaan\b|\bpercakapan\b|hội thoại|đầu vào|الإدخال|المحادثة|\bsolicitação\b|\bpedido\b|\bconversa\b|\bmensagens\b|\brichiesta\b|\bconversazione\b|\bmessaggi\b|\brozmow\w*|\bsohbet\w*|\bkonuşma\w*|\bsamtal\w*|\bgesprek\w*|\bkonverzac\w*|\bkeskustelu\w*|beszélgetés\w*|บทสนทนา|trò chuyện|розмов\w*|ввод\w*|сообщени\w*|диалог\w*|истори[яию])"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
-TOKENS = r"(?:(?<![a-z_])tokens(?![a-z_])|\d ?k?[ -]?tokens?(?![a-z_])|(?<![a-z_])token(?:[ _-]?(?:counts?|limit|length|number|size|usage|total|max\w*|window|budget|sum)(?![a-z])| ?[数总限长个額额])|(?<=[个個数最大总的 ])token(?= ?[^a-z \d])|max(?:imum)? token(?![a-z])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*)"
+TOKENS = r"(?:(?<![a-z_])tokens(?![a-z_])|\d ?k?[ -]?tokens?(?![a-z_])|(?<![a-z_])token(?:[ _-]?(?:counts?|limit|length|number|size|usage|total|max\w*|window|budget|sum)(?![a-z])| ?[数总限长个額额])|(?<=[个個数最大总的 ])token(?= ?[^a-z \d])|max(?:imum)? token(?![a-z])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*|\btoken(?:ów|y|ach|lar\w*|i)\b|(?:invoer|eingabe|input|prompt)-?tokens?\b|رموز|الرموز|टोकन|โทเค็น)"
 NUMBER = r"\d[\d,_]*(?:\.\d+)?(?: ?[km]\b)?"
 
+# "Exceeds", "too long" in tongues that providers seldom write.
+MORE_TONGUES = (
+    r"(?:\baş(?:ıyor|tı|ıldı|an|mıştır|makta)\w*|çok (?:uzun|büyük|fazla)|przekr\w*"
+    r"|zbyt (?:dług|duż)\w*|za dług\w*|melebihi|terlalu (?:panjang|besar|banyak)|overschr\w*|te (?:lang|groot|veel)\b|vượt\w*|quá (?:dài|lớn|nhiều|giới hạn)|تجاوز|يتجاوز|troppo (?:lung|grand)\w*|troppi\b|muito (?:long|grande)\w*|\bultrapass\w*|překr\w*|příliš|överskr\w*|overskr\w*|för (?:lång|stor|många)|ylitt\w*|túllép\w*|υπερβ\w*|เกิน|חורג)"
+)
 # More than is allowed.
 EXCEEDS = (
     r"(?:exceed\w*|too (?:long|large|big|many|much)|(?:longer|larger|bigger|greater|more|higher) than|overflow\w*|overrun\w*|beyond|surpass\w*"
     r"|(?:does|do|did|will|would|can|could)(?: not|n't) (?:\w+ )?(?:fit|hold|handle|accommodate)|cannot (?:\w+ )?(?:fit|hold|handle|accommodate|process)|won't fit"
-    r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past the (?:max\w*|limit|end)|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) "
+    r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past (?:the|its|position|what)\b|no (?:more )?(?:free )?(?:slots?|room|space)\b|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) |over (?:model|token|context|max\w*|limit)"
     r"|cannot (?:exceed|be (?:greater|larger|longer|more))|above the (?:max\w*|limit)|\breached\b|over[- ]?length|oversized?|over[- ]limit"
     r"|大于|多于|高于|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|너무 ?(?:길|많|큽|크)|넘"
-    r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele)|dépass\w*|trop (?:long|grand|de)\w*|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|превыш\w*|слишком (?:длин|больш|мног)\w*)"
+    r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele)|dépass\w*|trop (?:long|grand|de)\w*|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|превыш\w*|слишком (?:длин|больш|мног)\w*|перевищ\w*|занадто"
+    rf"|{MORE_TONGUES})"
 )
 # What is allowed, stated.
 ALLOWS = (
     r"(?:max(?:imum)?|limit(?:ed|s)?|up to|at most|no more than|(?:only |can )(?:accept|support|handle|take|process)s?|allow(?:s|ed)?|permit(?:s|ted)?|supports?|accepts?|must (?:be|not|have)|should (?:be|not|have)"
-    r"|less than|<=|capacity|最大|最多|上限|限制|支持|以内|最大で|최대|höchstens|maximal\w*|máxim\w*|максим\w*|\bmaximale?\b)"
+    r"|less than|<=|capacity|最大|最多|上限|限制|支持|以内|最大で|최대|höchstens|maximal\w*|máxim\w*|massim\w*|максим\w*|\bmaximale?\b|\bmaximum\w*|\bmaksim\w*|\bau plus\b|\ben fazla\b|\bpaling banyak\b|tối đa)"
 )
 SHORTEN = (
     r"(?:reduc\w*|short\w*|shrink\w*|compress\w*|compact\w*|trim\w*|truncat\w*|decreas\w*|condens\w*|\bcut (?:down|back)\b|split\w*|clear(?:ing)?|remove"
@@ -45,7 +51,7 @@ SHORTEN = (
 )
 # What the answer may have.
 OUTPUT = (
-    r"(?:max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)\b|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
+    r"(?:max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)(?![a-z0-9_])|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
     r"|output (?:length|limit|size)|completion length|输出)"
 )
 
