@@ -24,6 +24,8 @@ from proxy.pipeline.chat_completions import ChatCompletions, Steps
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
+from proxy.pipeline.diagnosis import Diagnosing
+from proxy.pipeline.discovering import first_word
 from proxy.pipeline.explainer import Explainer, Parts
 from proxy.pipeline.handlers import Handlers
 from proxy.pipeline.history import History
@@ -89,18 +91,20 @@ class Core:
 @dataclass(frozen=True, slots=True)
 class Proxy:
     """
-    A built proxy: the *edge* to listen with, what the *admin* port shows, and the *core* behind all.
+    A built proxy: the *edge* to listen with, what the *admin* port and people are told by, and the *core* behind all.
     """
 
     settings: AppSettings
     edge: Edge
     admin: AdminSource
     explainer: Explainer
+    diagnosing: Diagnosing
+    knowledge: Knowledge
     core: Core
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> tuple[Listening, str, int]:
         """
-        Listen; the token tables load behind it, and readiness waits for them.
+        Listen; the token tables load behind it, and readiness waits until they did or cannot.
         """
         listening = self._begin()
         bound_host, bound_port = await listening.start(host, port, reuse_port=reuse_port)
@@ -124,6 +128,7 @@ class Proxy:
         Let go of connections, files and processes.
         """
         await self.core.tasks.drain(0.5)
+        await self.knowledge.flush()
         await self.core.discovery.close()
         await self.core.client.close()
         await self.core.store.close()
@@ -149,7 +154,15 @@ async def build(
     )
     core.metrics.watch(core.metrics.inflight, lambda: edge.inflight)
     explainer = _explainer(settings, core, knowledge)
-    return Proxy(settings, edge, _admin(settings, core, knowledge, explainer), explainer, core)
+    return Proxy(
+        settings,
+        edge,
+        _admin(settings, core, knowledge, explainer),
+        explainer,
+        _diagnosing(settings, core, knowledge),
+        knowledge,
+        core,
+    )
 
 
 async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
@@ -175,6 +188,7 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
             spawn=lambda work: tasks.start(work, name="discovery"),
             clock=time.monotonic,
             environ=environ,
+            client_keys=settings.client_keys,
         ),
         work=OffLoopWork(counter),
         tasks=tasks,
@@ -188,7 +202,7 @@ def _knowledge(settings: AppSettings, core: Core) -> Knowledge:
     return Knowledge(
         settings.upstreams,
         settings.models,
-        discover=core.discovery.window,
+        discover=first_word(core.discovery),
         store=core.store,
         tasks=core.tasks,
         clock=core.clock,
@@ -200,6 +214,11 @@ def _explainer(settings: AppSettings, core: Core, knowledge: Knowledge) -> Expla
     viewer = Viewer(settings.limits.json_depth)
     shared = (core.counter, core.router, identifier, knowledge, viewer)
     return Explainer(Parts(*shared, core.store, core.work, core.tasks, core.clock))
+
+
+def _diagnosing(settings: AppSettings, core: Core, knowledge: Knowledge) -> Diagnosing:
+    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+    return Diagnosing(knowledge, identifier, core.discovery, core.vocabulary, clock=core.clock)
 
 
 def _admin(settings: AppSettings, core: Core, knowledge: Knowledge, explainer: Explainer) -> AdminSource:

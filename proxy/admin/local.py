@@ -14,9 +14,10 @@ from proxy import __version__
 from proxy.admin.contract import Json
 from proxy.admin.counts import counts
 from proxy.errors import BadRequestError
+from proxy.pipeline.facts import Facts
 from proxy.pipeline.history import History
 from proxy.pipeline.journal import Journal
-from proxy.pipeline.knowledge import Facts, Knowledge
+from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.marks import Marks
 from proxy.records.store import RecordStore
 from proxy.telemetry.metrics import Metrics

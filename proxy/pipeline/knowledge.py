@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from typing import Any
 
 from proxy.chat.json import dumps, loads
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.facts import Facts
 from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.settings import ModelSettings
 from proxy.pipeline.tasks import TaskKeeper
@@ -28,31 +28,13 @@ from proxy.upstream.settings import UpstreamSettings
 from proxy.windows.learned import Claim, LearnedLimits
 from proxy.windows.resolve import Window, find_window
 
-Discover = Callable[[str, str], int | None]
-"""Says at once what an upstream told of its window, and asks it in the background."""
+Discover = Callable[[Exchange, str], Awaitable[int | None]]
+"""Says what an upstream told of its window, and asks it where it is time to."""
 MOST_ANCHORS = 50_000
 MOST_MODELS = 5_000
 LONG_TIER = "*long context*"
 """The 200,000-token cap of a credential without the long-context tier holds for every model."""
 _NO_LIMITS = LearnedLimits()
-
-
-@dataclass(slots=True)
-class Facts:
-    """
-    What is known of one (upstream, model, credential).
-    """
-
-    calibration: Calibration
-    of: tuple[str, str, str] = ("", "", "")
-    """Upstream, model and digest of the credential."""
-    window: Window | None = None
-    """The window that was found last."""
-    strict: bool = False
-    refuses_usage: bool = False
-    refused: int | None = None
-    """Our tokens of the smallest request that was refused for its size, whatever the reason given."""
-    loaded: bool = False
 
 
 class Knowledge:
@@ -81,11 +63,11 @@ class Knowledge:
         self._anchors: OrderedDict[str, Anchor] = OrderedDict()
         self._table: dict[str, Window] = {}
 
-    async def window(self, exchange: Exchange, model: str) -> Window:
+    async def window(self, exchange: Exchange, model: str, *, discovered: int | None = None) -> Window:
         """
-        Return the context window, in the model's tokens, and where it comes from.
+        Return the context window, in the model's tokens, and where it comes from; *discovered* saves the question.
         """
-        found = await self._find_window(exchange, model)
+        found = await self._find_window(exchange, model, discovered)
         self.facts(exchange, model).window = found
         return found
 
@@ -95,17 +77,20 @@ class Knowledge:
         """
         return tuple(self._facts.values())
 
-    async def _find_window(self, exchange: Exchange, model: str) -> Window:
+    async def _find_window(self, exchange: Exchange, model: str, discovered: int | None) -> Window:
         await self._load(exchange, model)
         configured = self._configured(exchange, model)
         learned = self._learned(exchange, model)
-        discovered = None if configured else self._discovered(exchange.party.upstream, model)
+        if not configured and discovered is None:
+            discovered = await self._discover(exchange, model)
         if learned and not (discovered and discovered < learned) and not (configured and configured <= learned):
             # A limit that the upstream stated beats what it or we said before, as it is always the lower one.
             return Window(learned, "learned")
         if configured or discovered:
             return find_window(model, configured=configured, discovered=discovered)
         if model not in self._table:
+            if len(self._table) >= MOST_MODELS:
+                self._table.clear()
             self._table[model] = await asyncio.to_thread(find_window, model)
         return self._table[model]
 
@@ -170,6 +155,12 @@ class Knowledge:
             facts.refused = tokens
             self.save(exchange, model)
 
+    def stated_limit(self, exchange: Exchange, model: str) -> int | None:
+        """
+        Return the limit that an error stated and that is still believed.
+        """
+        return self._learned(exchange, model)
+
     def largest_accepted(self, exchange: Exchange, model: str) -> int:
         """
         Return the largest prompt, in the model's tokens, that was served to this credential.
@@ -205,20 +196,29 @@ class Knowledge:
         claim = Claim(LONG_CONTEXT_WINDOW, exchange.party.credential, LONG_CONTEXT_WINDOW, 2 * LONG_CONTEXT_WINDOW)
         self.learn_limit(exchange, LONG_TIER, claim)
 
+    def learn(self, exchange: Exchange, model: str, calibration: Calibration) -> None:
+        """
+        Take over what an answer taught; written once a restart would notice the difference.
+        """
+        facts = self.facts(exchange, model)
+        facts.calibration = calibration
+        if facts.kept is None or calibration.has_drifted(facts.kept):
+            self.save(exchange, model)
+
     def save(self, exchange: Exchange, model: str) -> None:
         """
         Write what is known to the store, in the background.
         """
         facts = self.facts(exchange, model)
-        value = dumps(
-            {
-                "calibration": facts.calibration.to_dict(),
-                "strict": facts.strict,
-                "refuses_usage": facts.refuses_usage,
-                "refused": facts.refused,
-            }
-        )
-        self._tasks.start(self._put(_key(exchange, model), value), name="save knowledge")
+        self._tasks.start(self._put(_key(exchange, model), facts.written()), name="save knowledge")
+
+    async def flush(self) -> None:
+        """
+        Write what was learned since the last writing, at the end of the process.
+        """
+        for key, facts in tuple(self._facts.items()):
+            if facts.calibration.samples and facts.calibration != facts.kept:
+                await self._put(key, facts.written())
 
     def _learned(self, exchange: Exchange, model: str) -> int | None:
         who, now = exchange.party.credential, self._clock()
@@ -254,10 +254,7 @@ class Knowledge:
                     self._limits[exchange.party.upstream, name] = LearnedLimits.from_dict(data)
         data = await self._get(_key(exchange, model))
         with suppress(ValueError, KeyError, TypeError):
-            facts.calibration = Calibration.from_dict(data["calibration"])
-            facts.strict = data.get("strict") is True
-            facts.refuses_usage = data.get("refuses_usage") is True
-            facts.refused = data["refused"] if isinstance(data.get("refused"), int) else None
+            facts.read(data)
 
     async def _get(self, key: str) -> dict[str, Any]:
         raw = await guarded_async("read a fact", self._store.get_fact(key), otherwise=None)
@@ -269,11 +266,6 @@ class Knowledge:
             if settings.context_window and fnmatchcase(model, glob):
                 return settings.context_window
         return self._upstreams[exchange.party.upstream].context_window
-
-    def _discovered(self, upstream: str, model: str) -> int | None:
-        if not self._upstreams[upstream].discover:
-            return None
-        return self._discover(upstream, model)
 
 
 def _key(exchange: Exchange, model: str) -> str:

@@ -127,22 +127,20 @@ class Learning:
         if self._cut(exchange, scene, sighting, seen):
             return
         media = carries_media(plan.messages)
-        before = facts.calibration
-        facts.calibration = before.observe(
+        lesson = facts.calibration.observe(
             estimate=plan.sent_tokens,
             actual=usage.prompt,
             # An anchor speaks of the layout it was seen in.
             anchor=None if plan.kind == "compacted" else known,
             media=media,
         )
+        self._knowledge.learn(exchange, model, lesson)
         if plan.sent_tokens:
             self._metrics.estimate_ratio.observe(usage.prompt / plan.sent_tokens)
         if scene.identity.digests and not media:
             anchor = Anchor(plan.sent_tokens, usage.prompt)
             self._knowledge.remember_anchor(exchange, model, scene.identity.digests[-1], anchor)
         self._knowledge.accept(exchange, model, usage.prompt)
-        if abs(facts.calibration.ratio / before.ratio - 1) > 0.01 or before.samples == 0:
-            self._knowledge.save(exchange, model)
 
     def _cut(self, exchange: Exchange, scene: Scene, sighting: Sighting, seen: Seen) -> bool:
         """

@@ -11,10 +11,12 @@ from proxy.tokens.vocabulary import Vocabulary
 
 def readiness(store: RecordStore, vocabulary: Vocabulary) -> Readiness:
     """
-    Say what is missing: the token tables are waited for, a degraded store is only named.
+    Say what is amiss: token tables are waited for while they load; estimates and a degraded store are only named.
     """
     state = store.describe()
     notes = [] if state.healthy else [f"store {state.kind}: {state.cause}"]
-    if not vocabulary.ready:
+    if vocabulary.failed:
+        notes.append("token tables could not be loaded: sizes are estimates")
+    elif not vocabulary.ready:
         notes.append("token tables are loading")
-    return Readiness(ready=vocabulary.ready, notes=tuple(notes))
+    return Readiness(ready=vocabulary.ready or vocabulary.failed, notes=tuple(notes))

@@ -30,6 +30,8 @@ _OVERHEAD_STEP = 0.25
 _OVERHEAD_SCALE = 3_000  # in larger prompts a constant is lost in the error of the ratio
 _OVERHEAD_SHARE = 0.25  # of the prompt it was seen in
 _OVERHEAD_MAXIMUM = 4_096
+_KEPT_EVERY = 10  # lessons
+_KEPT_DRIFT = 0.01  # of the ratio
 _COVERED = 0.98  # share of requests that should stay within the margin
 
 
@@ -106,11 +108,15 @@ class Calibration:
         """
         return round(self.predict(estimate, anchor) * (1 + self.margin(anchor)))
 
-    def in_ours(self, tokens: int) -> int:
+    def has_drifted(self, kept: Calibration) -> bool:
         """
-        Turn a budget in the model's tokens into one in ours, margin not included.
+        Tell whether starting again from *kept* would lose more than a little.
         """
-        return max(0, int((tokens - self.overhead) / self.ratio))
+        return (
+            kept.samples == 0
+            or self.samples - kept.samples >= _KEPT_EVERY
+            or abs(self.ratio / kept.ratio - 1) > _KEPT_DRIFT
+        )
 
     def observe(
         self,

@@ -37,6 +37,7 @@ class Vocabulary:
     def __init__(self, path: Path = TABLE_FILE) -> None:
         self._path = path
         self._encoding: Encoding | None = None
+        self._tried = False
 
     @property
     def ready(self) -> bool:
@@ -44,6 +45,13 @@ class Vocabulary:
         Whether counts are exact.
         """
         return self._encoding is not None
+
+    @property
+    def failed(self) -> bool:
+        """
+        Whether loading was tried in vain: counts stay estimates.
+        """
+        return self._tried and self._encoding is None
 
     def load(self) -> None:
         """
@@ -53,13 +61,10 @@ class Vocabulary:
         """
         if self._encoding is not None:
             return
-        ranks = {token: rank for rank, token in enumerate(unpack(self._path.read_bytes()))}
-        self._encoding = Encoding(
-            ENCODING_NAME,
-            pat_str=_PATTERN,
-            mergeable_ranks=ranks,
-            special_tokens=_SPECIAL_TOKENS,
-        )
+        try:
+            self._encoding = _encoding(unpack(self._path.read_bytes()))
+        finally:
+            self._tried = True
 
     def count(self, text: str) -> int:
         """
@@ -71,6 +76,11 @@ class Vocabulary:
         if len(text) <= CHUNK_CHARS:
             return _count(encoding, text)
         return sum(_count(encoding, chunk) for chunk in chunks(text))
+
+
+def _encoding(tokens: list[bytes]) -> Encoding:
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    return Encoding(ENCODING_NAME, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL_TOKENS)
 
 
 def chunks(text: str) -> Iterator[str]:

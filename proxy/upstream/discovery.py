@@ -4,40 +4,99 @@ Ask upstreams for the context windows of their models: in the background, now an
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
-from proxy.chat.json import loads
+from proxy.chat.json import dumps, loads
 from proxy.errors import BadRequestError
-from proxy.upstream.credentials import CREDENTIALS, with_api_key
+from proxy.upstream.credentials import CREDENTIALS
 from proxy.upstream.proxies import proxy_for
 from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.target import UpstreamTarget
 from proxy.upstream.trust import trust
-from proxy.upstream.urls import join
-from proxy.upstream.wire import Headers
-from proxy.windows.discovery import parse_models, parse_ollama_show, parse_props
+from proxy.upstream.wire import Headers, Incoming
+from proxy.windows.discovery import (
+    model_names,
+    parse_loaded,
+    parse_models,
+    parse_ollama_show,
+    parse_props,
+    states_served,
+)
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
+Parser = Callable[[Any, str], int | None]
+FIRST_WAIT = 0.2
+"""Seconds that the requests of the first moments may wait for what an upstream says of its window."""
 _TIMEOUT = httpx.Timeout(10.0, connect=5.0)
 _FAULTS = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, BadRequestError)
 _MOST_ENTRIES = 4096
+_JSON = (("Content-Type", "application/json"),)
+_Key = tuple[str, str, str]
+
+_LOCAL_PAGES: tuple[tuple[str, Parser], ...] = (
+    ("/api/v0/models", parse_models),  # LM Studio
+    ("/props", lambda data, _: parse_props(data)),  # llama.cpp
+    ("/api/ps", parse_loaded),  # Ollama, once the model is loaded
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """
+    What one page of an upstream said: its HTTP *status* (``None``: no answer), the *window* on it, and the *models* it
+    lists. *served* is false where the window is what the model could read, not what the server gives it.
+    """
+
+    path: str
+    status: int | None = None
+    window: int | None = None
+    served: bool = True
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     window: int | None
     until: float
+    served: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    since: float
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """
+    Seconds: an answer holds for *ttl*, a server that stated nothing is asked again after *retry*, and one that named a
+    window which it may not serve after *recheck*.
+    """
+
+    ttl: float = 3600.0
+    retry: float = 300.0
+    recheck: float = 10.0
+
+    def of(self, page: Page) -> float:
+        """
+        Return how long the window of *page* holds.
+        """
+        return self.ttl if page.served else self.recheck
 
 
 class WindowDiscovery:
     """
     Windows that upstreams state, by upstream, model and credential, since not every key sees the same.
 
-    *spawn* runs a coroutine in the background, *clock* gives seconds.
+    *spawn* runs a coroutine in the background, *clock* gives seconds. Keys of the proxy's own, *client_keys*, go nowhere.
     """
 
     def __init__(
@@ -47,50 +106,60 @@ class WindowDiscovery:
         spawn: Spawn,
         clock: Callable[[], float],
         environ: Mapping[str, str] | None = None,
-        ttl: float = 3600.0,
-        retry: float = 300.0,
+        client_keys: tuple[str, ...] = (),
+        times: Times | None = None,
     ) -> None:
-        self._upstreams = dict(upstreams)
+        self._targets = {
+            name: UpstreamTarget(name, settings, client_keys=client_keys) for name, settings in upstreams.items()
+        }
         self._spawn = spawn
         self._clock = clock
         self._environ = dict(environ or {})
-        self._ttl = ttl
-        self._retry = retry
-        self._known: dict[tuple[str, str, str], _Known] = {}
-        self._asking: set[tuple[str, str, str]] = set()
+        self._times = times or Times()
+        self._known: dict[_Key, _Known] = {}
+        self._asking: dict[_Key, _Asking] = {}
         self._clients: dict[str, httpx.AsyncClient] = {}
 
-    def window(self, upstream: str, model: str, headers: Headers = ()) -> int | None:
+    async def window(self, upstream: str, model: str, headers: Headers = (), *, patience: float = 0.0) -> int | None:
         """
-        Return what is known at once, and ask in the background where it is nothing or old.
+        Return what is known, and ask in the background where it is nothing or old.
 
+        Where nothing is known yet it waits for the answer, until *patience* seconds after the question was sent.
         *headers* are the client's; only their credential is used, and only for the list of models.
         """
         credential = tuple(pair for pair in headers if pair[0].lower() in CREDENTIALS)
         key = _key(upstream, model, credential)
         known = self._known.get(key)
-        if self._upstreams[upstream].discover and (known is None or known.until <= self._clock()):
-            self._ask_later(key, credential)
+        if self._targets[upstream].settings.discover and (known is None or known.until <= self._clock()):
+            asking = self._ask_later(key, credential)
+            if known is None or not known.served:
+                await self._wait(asking, patience)
+                known = self._known.get(key)
         return known.window if known else None
 
     async def ask(self, upstream: str, model: str, headers: Headers) -> None:
         """
-        Ask now and remember the answer for every client: for a process that serves a single one.
+        Ask now, however long it takes, and remember the answer.
         """
         credential = tuple(pair for pair in headers if pair[0].lower() in CREDENTIALS)
-        await self._learn(_key(upstream, model, ()), credential)
+        self._keep(_key(upstream, model, credential), await self.probe(upstream, model, credential))
 
-    async def probe(self, upstream: str, model: str, credential: Headers = ()) -> int | None:
+    async def probe(self, upstream: str, model: str, credential: Headers = ()) -> Page | None:
         """
-        Ask now: ``/models``, then llama.cpp's ``/props``, then Ollama's ``/api/show``. Never raises.
+        Ask now, and return the first page that states a window. Never raises.
         """
-        listed = parse_models(await self._get(upstream, "/v1/models", credential), model)
-        if listed is not None:
-            return listed
-        props = parse_props(await self._get(upstream, "/props"))
-        if props is not None:
-            return props
-        return parse_ollama_show(await self._get(upstream, "/api/show", ask={"model": model}))
+        async for page in self._pages(upstream, model, credential):
+            if page.window is not None:
+                return page
+        return None
+
+    async def pages(self, upstream: str, model: str, credential: Headers = ()) -> tuple[Page, ...]:
+        """
+        Ask now, and return what every page said; nothing where the settings forbid to ask. Never raises.
+        """
+        if not self._targets[upstream].settings.discover:
+            return ()
+        return tuple([page async for page in self._pages(upstream, model, credential)])
 
     async def close(self) -> None:
         """
@@ -100,39 +169,66 @@ class WindowDiscovery:
         for client in clients.values():
             await client.aclose()
 
-    def _ask_later(self, key: tuple[str, str, str], credential: Headers) -> None:
-        if key not in self._asking:
-            self._asking.add(key)
-            self._spawn(self._learn(key, credential))
+    async def _wait(self, asking: _Asking, patience: float) -> None:
+        left = asking.since + patience - self._clock()
+        if left > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asking.over.wait(), left)
 
-    async def _learn(self, key: tuple[str, str, str], credential: Headers) -> None:
+    def _ask_later(self, key: _Key, credential: Headers) -> _Asking:
+        asking = self._asking.get(key)
+        if asking is None:
+            asking = self._asking[key] = _Asking(self._clock())
+            self._spawn(self._learn(key, credential))
+        return asking
+
+    async def _learn(self, key: _Key, credential: Headers) -> None:
         try:
-            window = await self.probe(key[0], key[1], credential)
+            self._keep(key, await self.probe(key[0], key[1], credential))
         finally:
-            self._asking.discard(key)
+            self._asking.pop(key).over.set()
+
+    def _keep(self, key: _Key, page: Page | None) -> None:
         before = self._known.pop(key, None)
-        if window is None and before is not None:
-            # A server that is down for a moment still has the window it had.
-            window = before.window
         while len(self._known) >= _MOST_ENTRIES:
             self._known.pop(next(iter(self._known)))
-        self._known[key] = _Known(window, self._clock() + (self._retry if window is None else self._ttl))
+        now = self._clock()
+        if page is not None:
+            self._known[key] = _Known(page.window, now + self._times.of(page), page.served)
+        else:
+            # A server that is down for a moment still has the window it had.
+            self._known[key] = _Known(before.window if before else None, now + self._times.retry)
 
-    async def _get(self, upstream: str, path: str, credential: Headers = (), *, ask: Any = None) -> Any:
-        settings = self._upstreams[upstream]
-        headers = with_api_key((*settings.headers.items(), *credential), next(iter(settings.api_keys), None))
-        method = "GET" if ask is None else "POST"
+    async def _pages(self, upstream: str, model: str, credential: Headers) -> AsyncIterator[Page]:
+        """
+        Yield the list of models, then what servers on one's own machine say on pages of their own.
+        """
+        status, data = await self._get(upstream, "/v1/models", credential)
+        yield Page("/v1/models", status, parse_models(data, model), models=model_names(data))
+        for path, parse in _LOCAL_PAGES:
+            status, data = await self._get(upstream, path)
+            yield Page(path, status, parse(data, model), models=model_names(data))
+        status, data = await self._get(upstream, "/api/show", ask={"model": model})
+        yield Page("/api/show", status, parse_ollama_show(data), served=states_served(data))
+
+    async def _get(
+        self, upstream: str, path: str, credential: Headers = (), *, ask: Any = None
+    ) -> tuple[int | None, Any]:
+        body = b"" if ask is None else dumps(ask)
+        asked = Incoming("GET" if ask is None else "POST", path, credential if ask is None else _JSON, body)
         try:
-            url = join(settings.base_url, path)
-            response = await self._client(upstream).request(method, url, headers=list(headers), json=ask)
-            return loads(response.content) if response.is_success else None
+            out = self._targets[upstream].outgoing(asked)
+            response = await self._client(upstream).request(
+                out.method, out.url, headers=list(out.headers), content=body or None
+            )
+            return response.status_code, loads(response.content) if response.is_success else None
         except _FAULTS:
-            return None
+            return None, None
 
     def _client(self, upstream: str) -> httpx.AsyncClient:
         client = self._clients.get(upstream)
         if client is None:
-            settings = self._upstreams[upstream]
+            settings = self._targets[upstream].settings
             proxy = proxy_for(settings.base_url, self._environ)
             # httpx would read the environment itself, and stumble over networks in NO_PROXY.
             client = httpx.AsyncClient(
@@ -142,5 +238,5 @@ class WindowDiscovery:
         return client
 
 
-def _key(upstream: str, model: str, credential: Headers) -> tuple[str, str, str]:
-    return upstream, model, hashlib.sha256(repr(credential).encode()).hexdigest()
+def _key(upstream: str, model: str, credential: Headers) -> _Key:
+    return upstream, model, hashlib.sha256(repr(credential).encode("utf-8", "replace")).hexdigest()

@@ -41,6 +41,21 @@ def parse_models(data: Any, model: str) -> int | None:
     return None
 
 
+def parse_loaded(data: Any, model: str) -> int | None:
+    """
+    Return the window of *model* in a list of loaded models, such as Ollama's ``/api/ps``; another's says nothing.
+    """
+    rows = [row for row in _rows(data) if _bare(model) in {_bare(name) for name in _names(row)}]
+    return next((window for row in rows if (window := _window_of(row)) is not None), None)
+
+
+def model_names(data: Any) -> tuple[str, ...]:
+    """
+    Return the names in a list of models, one for each.
+    """
+    return tuple(name for row in _rows(data) if (name := next(_names(row), None)) is not None)
+
+
 def parse_props(data: Any) -> int | None:
     """
     Return the window of one slot from llama.cpp's ``/props``.
@@ -60,15 +75,29 @@ def parse_ollama_show(data: Any) -> int | None:
     """
     if not isinstance(data, dict):
         return None
+    served = _num_ctx(data)
+    if served is not None:
+        return served
+    info = data.get("model_info")
+    if not isinstance(info, dict):
+        return None
+    return next((_number(value) for key, value in info.items() if str(key).endswith(".context_length")), None)
+
+
+def states_served(data: Any) -> bool:
+    """
+    Tell whether Ollama's ``/api/show`` says what is served, and not only what the model could read.
+    """
+    return isinstance(data, dict) and _num_ctx(data) is not None
+
+
+def _num_ctx(data: dict[str, Any]) -> int | None:
     for key in ("parameters", "modelfile"):
         text = data.get(key)
         found = _NUM_CTX.search(text) if isinstance(text, str) else None
         if found:
             return _number(found.group(1))
-    info = data.get("model_info")
-    if not isinstance(info, dict):
-        return None
-    return next((_number(value) for key, value in info.items() if str(key).endswith(".context_length")), None)
+    return None
 
 
 def _rows(data: Any) -> Iterator[dict[str, Any]]:

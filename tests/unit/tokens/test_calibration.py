@@ -146,13 +146,23 @@ def test_the_prediction_with_margin_is_what_thresholds_meet():
     assert FRESH.at_most(10_000) == round(11_500 * 1.2)
 
 
-def test_a_budget_is_turned_into_our_tokens():
+@pytest.mark.parametrize("times", [1, 9])
+def test_the_first_lessons_are_worth_writing_down(times):
     """
-    The other direction of a prediction.
+    Where nothing is kept yet, anything is better.
     """
-    calibration = taught(1.5)
+    assert taught(1.15, times=times).has_drifted(FRESH)
 
-    assert calibration.predict(calibration.in_ours(60_000)) == pytest.approx(60_000, abs=3)
+
+def test_a_lesson_that_changes_little_is_not_written_down():
+    """
+    A busy proxy does not write to its store after every answer, but after ten of them, or a change of one in a hundred.
+    """
+    kept = taught(1.3)
+
+    assert not taught(1.3, times=9, start=kept).has_drifted(kept)
+    assert taught(1.3, times=10, start=kept).has_drifted(kept)
+    assert taught(1.4, times=1, start=kept).has_drifted(kept)
 
 
 def test_the_count_in_a_refusal_is_a_sample():

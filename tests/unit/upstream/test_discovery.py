@@ -2,13 +2,16 @@ import asyncio
 
 import pytest
 
-from proxy.upstream.discovery import WindowDiscovery
+from proxy.upstream.discovery import Page, Times, WindowDiscovery
 from proxy.upstream.settings import UpstreamSettings
 from tests.support.edge import RawUpstream, plain
 
 LISTED = b'{"data":[{"id":"m","max_model_len":4096}]}'
 PROPS = b'{"default_generation_settings":{"n_ctx":2048}}'
 SHOWN = b'{"parameters":"num_ctx 1024"}'
+COULD = b'{"model_info":{"llama.context_length":131072}}'
+LOADED = b'{"models":[{"name":"m:latest","context_length":4096}]}'
+STUDIO = b'{"data":[{"id":"m","loaded_context_length":8192,"max_context_length":131072}]}'
 
 
 class World:
@@ -30,7 +33,11 @@ class World:
         await self.upstream.start()
         up = UpstreamSettings(base_url=f"http://127.0.0.1:{self.upstream.port}/v1", **settings)
         self.discovery = WindowDiscovery(
-            {"up": up}, spawn=self.background.append, clock=lambda: self.now, ttl=100, retry=10
+            {"up": up},
+            spawn=self.background.append,
+            clock=lambda: self.now,
+            client_keys=("ours",),
+            times=Times(ttl=100, retry=10, recheck=5),
         )
         return self.discovery
 
@@ -58,30 +65,116 @@ async def world():
         ({"/v1/models": LISTED, "/props": PROPS}, 4096),
         ({"/v1/models": b'{"data":[]}', "/props": PROPS}, 2048),
         ({"/api/show": SHOWN}, 1024),
+        ({"/v1/models": b'{"data":[{"id":"m"}]}', "/api/v0/models": STUDIO}, 8192),
+        ({"/api/ps": LOADED, "/api/show": COULD}, 4096),
+        ({"/api/ps": b'{"models":[{"name":"other","context_length":9999}]}', "/api/show": COULD}, 131072),
         ({"/v1/models": b"<html>"}, None),
         ({}, None),
     ],
 )
 async def test_asks_where_servers_state_their_window(world, pages, window):
     """
-    The list of models, then llama.cpp, then Ollama; a server that says nothing is no fault.
+    The list of models, then LM Studio, llama.cpp, Ollama; a server that says nothing is no fault.
     """
     world.pages = pages
     discovery = await world.start()
+    page = await discovery.probe("up", "m")
 
-    assert await discovery.probe("up", "m") == window
+    assert (page.window if page else None) == window
+
+
+async def test_tells_people_what_every_page_said(world):
+    """
+    A window that is not found has a reason that can be seen.
+    """
+    world.pages = {"/v1/models": b'{"data":[{"id":"m"},{"id":"n"}]}', "/props": PROPS, "/api/show": COULD}
+    discovery = await world.start()
+
+    assert await discovery.pages("up", "m") == (
+        Page("/v1/models", 200, models=("m", "n")),
+        Page("/api/v0/models", 404),
+        Page("/props", 200, 2048),
+        Page("/api/ps", 404),
+        Page("/api/show", 200, 131072, served=False),
+    )
+
+
+async def test_asks_no_page_where_it_is_switched_off(world):
+    """
+    ``discover: false`` holds for people too.
+    """
+    discovery = await world.start(discover=False)
+
+    assert await discovery.pages("up", "m") == ()
 
 
 async def test_answers_at_once_and_asks_in_the_background(world):
     """
-    The first request does not wait; the second knows.
+    Without patience the first request does not wait; the second knows.
     """
     world.pages = {"/v1/models": LISTED}
     discovery = await world.start()
-    first = discovery.window("up", "m")
+    first = await discovery.window("up", "m")
     await world.settle()
 
-    assert (first, discovery.window("up", "m"), world.background) == (None, 4096, [])
+    assert (first, await discovery.window("up", "m"), world.background) == (None, 4096, [])
+
+
+async def test_a_patient_request_gets_the_first_answer(world):
+    """
+    A server on the same machine answers within milliseconds, and its window may be small.
+    """
+    world.pages = {"/v1/models": LISTED}
+    discovery = await world.start()
+    waiting = asyncio.ensure_future(discovery.window("up", "m", patience=30))
+    await asyncio.sleep(0)
+    await world.settle()
+
+    assert await waiting == 4096
+
+
+async def test_patience_ends_after_its_time(world):
+    """
+    A server that takes its time delays nobody: requests that come later wait what is left of it, or not at all.
+    """
+    discovery = await world.start()
+    first = await discovery.window("up", "m", patience=0.01)
+    world.now = 0.01
+    second = await asyncio.wait_for(discovery.window("up", "m", patience=0.01), 5)
+
+    assert (first, second, len(world.background)) == (None, None, 1)
+
+
+async def test_nobody_waits_for_a_server_that_has_said_nothing(world):
+    """
+    After one silence the question is asked in the background alone.
+    """
+    discovery = await world.start()
+    await discovery.window("up", "m")
+    await world.settle()
+    world.now = 11
+
+    found = await asyncio.wait_for(discovery.window("up", "m", patience=3600), 5)
+
+    assert (found, len(world.background)) == (None, 1)
+
+
+async def test_a_window_that_may_not_be_served_is_looked_up_again_soon(world):
+    """
+    Ollama tells what it serves only once the model is loaded, which the first request brings about.
+    """
+    world.pages = {"/api/show": COULD}
+    discovery = await world.start()
+    await discovery.window("up", "m")
+    await world.settle()
+    before = await discovery.window("up", "m")
+    world.pages["/api/ps"] = LOADED
+    world.now = 6
+    waiting = asyncio.ensure_future(discovery.window("up", "m", patience=30))
+    await asyncio.sleep(0)
+    await world.settle()
+
+    assert (before, await waiting) == (131072, 4096)
 
 
 async def test_asks_once_for_many_requests(world):
@@ -90,7 +183,7 @@ async def test_asks_once_for_many_requests(world):
     """
     discovery = await world.start()
     for _ in range(5):
-        discovery.window("up", "m")
+        await discovery.window("up", "m")
 
     assert len(world.background) == 1
 
@@ -101,13 +194,13 @@ async def test_asks_again_when_the_answer_is_old(world):
     """
     world.pages = {"/v1/models": LISTED}
     discovery = await world.start()
-    discovery.window("up", "m")
+    await discovery.window("up", "m")
     await world.settle()
     world.now, world.pages = 101, {}
-    during = discovery.window("up", "m")
+    during = await discovery.window("up", "m")
     await world.settle()
 
-    assert (during, discovery.window("up", "m")) == (4096, 4096)
+    assert (during, await discovery.window("up", "m")) == (4096, 4096)
 
 
 async def test_keeps_what_one_key_sees_from_another(world):
@@ -116,10 +209,10 @@ async def test_keeps_what_one_key_sees_from_another(world):
     """
     world.pages = {"/v1/models": LISTED}
     discovery = await world.start()
-    discovery.window("up", "m", (("Authorization", "Bearer a"),))
+    await discovery.window("up", "m", (("Authorization", "Bearer a"),))
     await world.settle()
 
-    assert discovery.window("up", "m", (("Authorization", "Bearer b"),)) is None
+    assert await discovery.window("up", "m", (("Authorization", "Bearer b"),)) is None
 
 
 async def test_shows_the_clients_key_to_the_list_of_models_alone(world):
@@ -130,7 +223,19 @@ async def test_shows_the_clients_key_to_the_list_of_models_alone(world):
     await discovery.probe("up", "m", (("Authorization", "Bearer theirs"),))
 
     keys = {request.target: request.header("authorization") for request in world.upstream.received}
-    assert keys == {"/v1/models": "Bearer theirs", "/props": None, "/api/show": None}
+    assert keys.pop("/v1/models") == "Bearer theirs"
+    assert set(keys) == {"/api/v0/models", "/props", "/api/ps", "/api/show"}
+    assert set(keys.values()) == {None}
+
+
+async def test_keys_that_open_the_proxy_reach_no_upstream(world):
+    """
+    A key of ours is nothing to a server, and none of its business.
+    """
+    discovery = await world.start(api_keys=("lent",))
+    await discovery.probe("up", "m", (("Authorization", "Bearer ours"),))
+
+    assert {request.header("authorization") for request in world.upstream.received} == {"Bearer lent"}
 
 
 async def test_never_raises(world):
@@ -151,4 +256,4 @@ async def test_does_not_ask_where_it_is_switched_off(world):
     """
     discovery = await world.start(discover=False)
 
-    assert (discovery.window("up", "m"), world.background) == (None, [])
+    assert (await discovery.window("up", "m"), world.background) == (None, [])

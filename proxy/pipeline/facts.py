@@ -1,0 +1,58 @@
+"""
+What is known of one model at one upstream for one credential, and how it is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proxy.chat.json import dumps
+from proxy.tokens.calibration import Calibration
+from proxy.windows.resolve import Window
+
+
+@dataclass(slots=True)
+class Facts:
+    """
+    What is known of one (upstream, model, credential).
+    """
+
+    calibration: Calibration
+    of: tuple[str, str, str] = ("", "", "")
+    """Upstream, model and digest of the credential."""
+    window: Window | None = None
+    """The window that was found last."""
+    strict: bool = False
+    refuses_usage: bool = False
+    refused: int | None = None
+    """Our tokens of the smallest request that was refused for its size, whatever the reason given."""
+    loaded: bool = False
+    kept: Calibration | None = None
+    """The calibration as it stands in the store."""
+
+    def written(self) -> bytes:
+        """
+        Return what the store keeps, and note what that was.
+        """
+        self.kept = self.calibration
+        return dumps(
+            {
+                "calibration": self.calibration.to_dict(),
+                "strict": self.strict,
+                "refuses_usage": self.refuses_usage,
+                "refused": self.refused,
+            }
+        )
+
+    def read(self, data: Mapping[str, Any]) -> None:
+        """
+        Take over what was kept.
+
+        Raises ``ValueError``, ``KeyError`` or ``TypeError`` where *data* is nothing of the kind.
+        """
+        self.calibration = self.kept = Calibration.from_dict(data["calibration"])
+        self.strict = data.get("strict") is True
+        self.refuses_usage = data.get("refuses_usage") is True
+        self.refused = data["refused"] if isinstance(data.get("refused"), int) else None
