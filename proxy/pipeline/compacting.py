@@ -73,11 +73,8 @@ class Compacting:
         """
         Return the best plan that could be made, ``None`` where nothing is gained.
 
-        A client that leaves does not end it: what was paid for is there when the client comes back.
+        A client that leaves ends it, and the summary as well where nobody else waits for that.
         """
-        return await shield(self._tasks.start(self._compact(exchange, scene, demand), name="compaction"))
-
-    async def _compact(self, exchange: Exchange, scene: Scene, demand: Demand) -> Plan | None:
         start = _start(scene)
         size = Sizer(scene.rows, self._counter, fixed=scene.fixed)
         if start.prepared and not demand.shrinks:

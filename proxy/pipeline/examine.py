@@ -50,8 +50,16 @@ class Examined:
 
 async def examine(answer: Answer, lens: Lens) -> Examined:
     """
-    Return what the answer is; its bytes stay as they came.
+    Return what the answer is; its bytes stay as they came, and it is closed where nobody gets it.
     """
+    try:
+        return await _examine(answer, lens)
+    except BaseException:
+        answer.close()
+        raise
+
+
+async def _examine(answer: Answer, lens: Lens) -> Examined:
     decoder = Decoder(answer.headers)
     if answer.status >= FIRST_ERROR:
         body, whole = await _read(answer, decoder)

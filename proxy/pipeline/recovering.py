@@ -5,10 +5,10 @@ Send a plan; on a refusal, climb the ladder until an answer is there or nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -33,6 +33,7 @@ from proxy.telemetry.metrics import Metrics
 from proxy.upstream.wire import Answer
 
 log = structlog.get_logger()
+T = TypeVar("T")
 Send = Callable[[Exchange, Plan], Any]
 PLAUSIBLE_SHARE = 0.5
 """A refusal is plausible where our count is at least this share of the window."""
@@ -62,7 +63,8 @@ class Recovering:
             plan, examined = await self._without_wish(exchange, plan, examined)
         if examined.fault is None:
             return examined
-        measured = await guarded_async("measure", self._planner.measured(exchange, plan), otherwise=None)
+        measuring = guarded_async("measure", self._planner.measured(exchange, plan), otherwise=None)
+        measured = await _or_close(examined, measuring)
         if measured is None or measured.scene is None:
             return examined
         return await self._climb(exchange, measured, examined)
@@ -82,7 +84,7 @@ class Recovering:
         step: Attempt | Ending = next(ladder)
         step = resume(ladder, self._outcome(exchange, plan, examined))
         while isinstance(step, Attempt):
-            candidate = await self._candidate(exchange, plan, step)
+            candidate = await _or_close(examined, self._candidate(exchange, plan, step))
             if candidate is None:
                 step = resume(ladder, Outcome(skipped=True))
                 continue
@@ -142,6 +144,17 @@ class Recovering:
             exchange.action = "gave-up"
             return Examined(_gave_up(ending.fault))
         return examined
+
+
+async def _or_close(examined: Examined, work: Awaitable[T]) -> T:
+    """
+    Do *work* while an answer is held; a client that leaves meanwhile must not leave its upstream call behind.
+    """
+    try:
+        return await work
+    except BaseException:
+        examined.answer.close()
+        raise
 
 
 def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
