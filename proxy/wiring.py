@@ -4,11 +4,9 @@ Build everything once, explicitly, from settings.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -18,9 +16,9 @@ from proxy.admin.local import LocalSource, Rooms
 from proxy.config.settings import AppSettings
 from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window as WindowEngine
-from proxy.errors import StoreError
-from proxy.pipeline.asking import ModelAsker
+from proxy.pipeline.accounts import Accounts, MeteredAsker
 from proxy.pipeline.chat_completions import ChatCompletions, Steps
+from proxy.pipeline.chores import start_chores
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
@@ -33,10 +31,12 @@ from proxy.pipeline.identify import Identifier
 from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.learning import Learning
+from proxy.pipeline.ledger import Ledger
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.passing import Passing
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.prepare import Preparation
+from proxy.pipeline.prices import PriceBook
 from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
 from proxy.pipeline.sending import Sending
@@ -63,8 +63,6 @@ from proxy.upstream.passthrough import PassthroughHandler
 
 log = structlog.get_logger()
 COUNT_CACHE_BYTES = 32 * 1024 * 1024
-SWEEP_SECONDS = 600.0
-"""How often a store forgets what is too old or too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ class Core:
     metrics: Metrics
     journal: Journal
     marks: Marks
+    accounts: Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +118,8 @@ class Proxy:
         return listening
 
     def _begin(self) -> Listening:
-        self.core.tasks.start(_load(self.core.vocabulary), name="vocabulary")
-        self.core.tasks.start(_sweep(self.core.store, self.core.clock), name="sweep")
+        core = self.core
+        start_chores(core.tasks, core.vocabulary, core.accounts.prices, core.store, core.clock)
         return Listening(self.edge)
 
     async def close(self) -> None:
@@ -168,7 +167,7 @@ async def build(
 async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
     clock = time.time  # noqa: TID251 - the one place that hands out the clock
     store = await open_store(settings.store, clock=clock)
-    tasks = TaskKeeper()
+    tasks, metrics = TaskKeeper(), Metrics()
     counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
     return Core(
         clock=clock,
@@ -192,9 +191,12 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
         ),
         work=OffLoopWork(counter),
         tasks=tasks,
-        metrics=Metrics(),
+        metrics=metrics,
         journal=Journal(keep=settings.admin.keep_exchanges),
         marks=Marks(clock),
+        accounts=Accounts(
+            PriceBook(settings.upstreams, settings.models, clock=clock), Ledger(), metrics=metrics, clock=clock
+        ),
     )
 
 
@@ -227,6 +229,7 @@ def _admin(settings: AppSettings, core: Core, knowledge: Knowledge, explainer: E
             store=core.store,
             history=History(core.store, clock=core.clock, ttl_seconds=settings.store.ttl),
             journal=core.journal,
+            ledger=core.accounts.ledger,
             knowledge=knowledge,
             marks=core.marks,
             metrics=core.metrics,
@@ -263,7 +266,14 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
         Steps(
             planner,
             Recovering(planner, sending.send, learning, metrics=core.metrics),
-            Settling(learning, preparation, metrics=core.metrics, journal=core.journal, clock=core.clock),
+            Settling(
+                learning,
+                preparation,
+                metrics=core.metrics,
+                journal=core.journal,
+                accounts=core.accounts,
+                clock=core.clock,
+            ),
             core.metrics,
             Viewer(settings.limits.json_depth),
         ),
@@ -275,21 +285,11 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
 def _summarizing(settings: AppSettings, core: Core, sending: Sending) -> Summarizing:
     fallback = ExtractiveSummarizer(core.counter, work=core.work)
     writers = Writers(
-        ModelAsker(core.client, sending.of_summary), core.counter, fallback, work=core.work, clock=core.clock
+        MeteredAsker(core.client, sending.of_summary, accounts=core.accounts),
+        core.counter,
+        fallback,
+        work=core.work,
+        clock=core.clock,
     )
     desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
     return Summarizing(desk, writers.writer, fallback, metrics=core.metrics)
-
-
-async def _load(vocabulary: Vocabulary) -> None:
-    try:
-        await asyncio.to_thread(vocabulary.load)
-    except (OSError, ValueError) as fault:
-        log.warning("vocabulary.failed", fault=str(fault))
-
-
-async def _sweep(store: RecordStore, clock: Callable[[], float]) -> None:
-    while True:
-        await asyncio.sleep(SWEEP_SECONDS)
-        with suppress(StoreError):
-            await store.sweep(clock())

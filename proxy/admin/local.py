@@ -13,11 +13,11 @@ from prometheus_client import generate_latest
 from proxy import __version__
 from proxy.admin.contract import Json
 from proxy.admin.counts import counts
-from proxy.errors import BadRequestError
 from proxy.pipeline.facts import Facts
 from proxy.pipeline.history import History
 from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.ledger import Ledger
 from proxy.pipeline.marks import Marks
 from proxy.records.store import RecordStore
 from proxy.telemetry.metrics import Metrics
@@ -36,11 +36,12 @@ class Rooms:
     store: RecordStore
     history: History
     journal: Journal
+    ledger: Ledger
     knowledge: Knowledge
     marks: Marks
     metrics: Metrics
     clock: Callable[[], float]
-    explain: Explain | None = None
+    explain: Explain
 
 
 class LocalSource:
@@ -69,6 +70,8 @@ class LocalSource:
             "started": self._started,
             "now": self._rooms.clock(),
             "inflight": sum(counts(metrics.inflight).values()),
+            "models": self._rooms.ledger.by_model(),
+            "minutes": self._rooms.ledger.by_minute(),
             "actions": counts(metrics.requests, "action"),
             "overflow": counts(metrics.overflow, "kind"),
             "recovered": counts(metrics.recovered, "rung"),
@@ -140,8 +143,6 @@ class LocalSource:
         """
         Say what would be done.
         """
-        if self._rooms.explain is None:
-            raise BadRequestError(501, "Explain is not there in this version.", "no_explain")
         return dict(await self._rooms.explain(body))
 
     async def follow(self) -> AsyncIterator[Json]:

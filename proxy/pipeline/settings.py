@@ -185,6 +185,16 @@ class RouteSettings(Settings):
     )
 
 
+class PriceSettings(Settings):
+    """
+    What a model costs, in US dollars for a million tokens.
+    """
+
+    input: float = Field(ge=0, description="Prompt tokens.")
+    output: float = Field(ge=0, description="Completion tokens.")
+    cached: float | None = Field(default=None, ge=0, description="Prompt tokens read from the cache; null: as `input`.")
+
+
 class ModelSettings(Settings):
     """
     What is known of a model, over the built-in table.
@@ -193,3 +203,6 @@ class ModelSettings(Settings):
     context_window: int | None = Field(default=None, ge=1, description="Context window in tokens.")
     max_output: int | None = Field(default=None, ge=1, description="Largest answer in tokens.")
     encoding: str | None = Field(default=None, min_length=1, description="tiktoken encoding, such as o200k_base.")
+    prices: PriceSettings | None = Field(
+        default=None, description="What it costs, over the built-in table; all zero for a model of your own."
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import structlog
 
+from proxy.pipeline.accounts import Accounts
 from proxy.pipeline.canonical import canonical
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.guarded import guarded
@@ -33,12 +34,14 @@ class Settling:
         *,
         metrics: Metrics,
         journal: Journal,
+        accounts: Accounts,
         clock: Callable[[], float],
     ) -> None:
         self._learning = learning
         self._preparation = preparation
         self._metrics = metrics
         self._journal = journal
+        self._accounts = accounts
         self._clock = clock
 
     def settle(self, exchange: Exchange, seen: Seen) -> None:
@@ -60,9 +63,17 @@ class Settling:
         if plan is not None:
             self._count(exchange, plan)
         now = self._clock()
-        event = canonical(exchange, seen, now=now)
+        event = canonical(exchange, seen, now=now) | self._booked(exchange, seen)
         log.info("exchange.finished", **event)
         guarded("journal", lambda: self._journal.add({"at": now, **event}, digest=_digest_of(plan)), otherwise=None)
+
+    def _booked(self, exchange: Exchange, seen: Seen) -> dict[str, object]:
+        """
+        Enter the exchange into the books, and return its cost as fields, in US dollars.
+        """
+        nothing: dict[str, float] = {}
+        entries = guarded("accounts", lambda: self._accounts.exchange(exchange, seen), otherwise=nothing)
+        return {name: round(entries[name], 8) for name in ("before_cost", "after_cost") if name in entries}
 
     def _count(self, exchange: Exchange, plan: Plan) -> None:
         if plan.kind != "compacted" or plan.scene is None or plan.sent_tokens is None:

@@ -34,6 +34,18 @@ class Metrics:
         self.tokens_removed = Counter(
             "concertina_tokens_removed_total", "Tokens of ours that were not sent.", ("route",), registry=self.registry
         )
+        self.tokens = Counter(
+            "concertina_tokens_total",
+            "Tokens as upstreams count them: before, prompt, cached, completion, summary_prompt, summary_completion.",
+            ("route", "model", "kind"),
+            registry=self.registry,
+        )
+        self.cost = Counter(
+            "concertina_cost_dollars_total",
+            "US dollars: before (had the whole history been sent), after, summary.",
+            ("route", "model", "kind"),
+            registry=self.registry,
+        )
         self.summary_seconds = Histogram(
             "concertina_summary_seconds", "Time a summary took.", buckets=SECONDS, registry=self.registry
         )

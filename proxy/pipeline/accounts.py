@@ -1,0 +1,153 @@
+"""
+The books: what each exchange and each summary took, in tokens and money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from typing_extensions import override
+
+from proxy.pipeline.asking import ModelAsker
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.ledger import Ledger, Sums
+from proxy.pipeline.money import Price, Tokens, counted, without_proxy
+from proxy.pipeline.plan import Plan
+from proxy.pipeline.prices import PriceBook
+from proxy.pipeline.watching import Seen
+from proxy.summaries.guards import SummaryAnswer
+from proxy.summaries.prompt import SummaryPrompt
+from proxy.telemetry.metrics import Metrics
+from proxy.upstream.client import UpstreamClient
+from proxy.upstream.target import UpstreamTarget
+
+TOKENS = ("before_tokens", "prompt_tokens", "cached_tokens", "completion_tokens")
+SUMMARY_TOKENS = ("summary_prompt_tokens", "summary_completion_tokens")
+COSTS = ("before_cost", "after_cost", "summary_cost")
+
+
+class Accounts:
+    """
+    Keeps the ledger and the counters that are scraped.
+    """
+
+    def __init__(self, prices: PriceBook, ledger: Ledger, *, metrics: Metrics, clock: Callable[[], float]) -> None:
+        self.prices = prices
+        self.ledger = ledger
+        self._metrics = metrics
+        self._clock = clock
+
+    def exchange(self, exchange: Exchange, seen: Seen) -> Sums:
+        """
+        Enter an exchange and return its entries; an answer of which nothing is known enters as one that happened.
+        """
+        model = exchange.request.model if exchange.request else ""
+        plan = exchange.plan
+        entries: Sums = {"exchanges": 1}
+        sent = _sent(exchange, seen)
+        if sent is None:
+            entries["unmeasured"] = 1
+        else:
+            entries |= self._entries(exchange, model, plan, sent)
+        self._enter(exchange, model, entries)
+        return entries
+
+    def summary(self, exchange: Exchange, answer: SummaryAnswer, *, model: str, by: str) -> None:
+        """
+        Enter one call that wrote a summary for a conversation with *model*; *by* is the model that wrote.
+        """
+        spent = Tokens(answer.prompt_tokens, 0, answer.completion_tokens)
+        entries: Sums = {"summary_calls": 1}
+        entries |= dict(zip(SUMMARY_TOKENS, (spent.prompt, spent.completion), strict=True))
+        upstream = exchange.compaction.summarizer.upstream or exchange.party.upstream
+        price = self.prices.find(upstream, by)
+        if price is not None:
+            entries["summary_cost"] = price.cost(spent)
+        self._enter(exchange, model, entries)
+
+    def _entries(self, exchange: Exchange, model: str, plan: Plan | None, sent: Tokens) -> Sums:
+        removed = _removed(plan, sent)
+        fits = plan is None or plan.scene is None or sent.prompt + removed <= plan.scene.window.tokens
+        rewritten = plan is not None and plan.kind == "compacted"
+        fresh = self._usual_fresh(exchange.route.name, model) if rewritten else _fresh(sent)
+        before = without_proxy(sent, removed=removed, fits=fits, fresh=fresh)
+        entries: Sums = {
+            # The size is a fact, whether or not it would have fitted.
+            "before_tokens": sent.prompt + removed,
+            "prompt_tokens": sent.prompt,
+            "cached_tokens": sent.cached,
+            "completion_tokens": sent.completion,
+            "folded": int(removed > 0),
+            "beyond_window": int(removed > 0 and not fits),
+        }
+        if sent.cached and not rewritten:
+            entries |= {"cache_hits": 1, "fresh_tokens": sent.prompt - sent.cached}
+        price = self.prices.find(exchange.party.upstream, model)
+        return entries | _costs(price, before, sent)
+
+    def _usual_fresh(self, route: str, model: str) -> int | None:
+        """
+        Return what the upstream read anew in a turn where its cache was of use, ``None`` where it never was.
+        """
+        hits = self.ledger.sum_of(route, model, "cache_hits")
+        return round(self.ledger.sum_of(route, model, "fresh_tokens") / hits) if hits else None
+
+    def _enter(self, exchange: Exchange, model: str, entries: Sums) -> None:
+        route = exchange.route.name
+        name = self.ledger.name_of(route, model)
+        self.ledger.add(route, model, entries, at=self._clock())
+        for kind in (*TOKENS, *SUMMARY_TOKENS):
+            if value := entries.get(kind):
+                self._metrics.tokens.labels(route, name, kind.removesuffix("_tokens")).inc(value)
+        for kind in COSTS:
+            if value := entries.get(kind):
+                self._metrics.cost.labels(route, name, kind.removesuffix("_cost")).inc(value)
+
+
+class MeteredAsker(ModelAsker):
+    """
+    Enters every call into the books, also those whose answer is then rejected: they are paid for.
+    """
+
+    def __init__(
+        self, client: UpstreamClient, targets: Callable[[str, str | None], UpstreamTarget], *, accounts: Accounts
+    ) -> None:
+        super().__init__(client, targets)
+        self._accounts = accounts
+
+    @override
+    async def ask(self, exchange: Exchange, prompt: SummaryPrompt, *, model: str) -> SummaryAnswer:
+        answer = await super().ask(exchange, prompt, model=model)
+        self._accounts.summary(exchange, answer, model=model, by=prompt.model or model)
+        return answer
+
+
+def _sent(exchange: Exchange, seen: Seen) -> Tokens | None:
+    """
+    Return what the upstream says it read and wrote, else our count of what was sent to it.
+    """
+    if seen.usage is not None:
+        return counted(seen.usage.prompt, seen.usage.cached, seen.usage.completion)
+    plan = exchange.plan
+    if exchange.status != 200 or plan is None or plan.scene is None or plan.sent_tokens is None:
+        return None
+    return Tokens(plan.scene.scaled(plan.sent_tokens))
+
+
+def _fresh(sent: Tokens) -> int | None:
+    return sent.prompt - sent.cached if sent.cached else None
+
+
+def _removed(plan: Plan | None, sent: Tokens) -> int:
+    """
+    Return the tokens that were left out, by the ratio that this very request showed: no margin makes savings larger.
+    """
+    if plan is None or plan.scene is None or not plan.sent_tokens:
+        return 0
+    return max(round((plan.scene.total - plan.sent_tokens) * sent.prompt / plan.sent_tokens), 0)
+
+
+def _costs(price: Price | None, before: Tokens, sent: Tokens) -> Sums:
+    if price is None:
+        return {"unpriced": 1}
+    return {"before_cost": price.cost(before), "after_cost": price.cost(sent)}

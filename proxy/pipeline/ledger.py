@@ -1,0 +1,70 @@
+"""
+Running sums of tokens and money: by route and model, and by the minute.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+MINUTE = 60.0
+MINUTES = 24 * 60
+"""How far back sums by the minute go."""
+MOST_MODELS = 200
+OTHER = "other"
+"""Where models go once there are too many names: clients choose them."""
+
+Sums = dict[str, float]
+
+
+class Ledger:
+    """
+    Adds up; bounded, whatever clients send.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], Sums] = {}
+        self._minutes: OrderedDict[int, Sums] = OrderedDict()
+
+    def name_of(self, route: str, model: str) -> str:
+        """
+        Return what a model is called in sums and labels.
+        """
+        full = len(self._rows) >= MOST_MODELS and (route, model) not in self._rows
+        return OTHER if full or not model else model
+
+    def add(self, route: str, model: str, entries: Mapping[str, float], *, at: float) -> None:
+        """
+        Add *entries* to the sums of a route and model, and to those of the minute.
+        """
+        _add(self._rows.setdefault((route, self.name_of(route, model)), {}), entries)
+        minute = int(at // MINUTE)
+        _add(self._minutes.setdefault(minute, {}), entries)
+        while len(self._minutes) > MINUTES:
+            self._minutes.popitem(last=False)
+
+    def sum_of(self, route: str, model: str, entry: str) -> float:
+        """
+        Return one sum so far.
+        """
+        return self._rows.get((route, self.name_of(route, model)), {}).get(entry, 0.0)
+
+    def by_model(self) -> dict[str, dict[str, Sums]]:
+        """
+        Return the sums by route, and in them by model.
+        """
+        found: dict[str, dict[str, Sums]] = {}
+        for (route, model), sums in self._rows.items():
+            found.setdefault(route, {})[model] = dict(sums)
+        return found
+
+    def by_minute(self) -> dict[str, Sums]:
+        """
+        Return the sums of each minute in which something ended, by seconds since 1970.
+        """
+        return {str(minute * int(MINUTE)): dict(sums) for minute, sums in self._minutes.items()}
+
+
+def _add(sums: Sums, entries: Mapping[str, float]) -> None:
+    for name, value in entries.items():
+        sums[name] = sums.get(name, 0.0) + value

@@ -1,0 +1,135 @@
+"""
+Tokens and money before and after, as the proxy's books have them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support.conversations import chat_session, long_session
+
+OVER = chat_session(9)
+SMALL = chat_session(2)
+FREE_READS = {"prices": {"input": 2.0, "output": 8.0, "cached": 0.2}}
+
+
+async def books(world: Any, admin: Any) -> dict[str, float]:
+    """
+    Return the sums of the one model.
+    """
+    await world.proxied.proxy.core.tasks.settled()
+    return dict((await admin.get("/api/stats"))["models"]["default"]["sim-model"])
+
+
+async def test_what_was_not_compacted_costs_what_it_costs(world_factory: Any, admin_factory: Any) -> None:
+    """
+    Before and after are the same to the last digit, and are what the upstream counted.
+    """
+    world = await world_factory(models={"sim-*": FREE_READS})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    for _ in range(3):
+        await world.chat(SMALL)
+    sums = await books(world, admin)
+
+    calls = world.upstream.main_calls
+    assert sums["before_tokens"] == sums["prompt_tokens"] == sum(call.prompt_tokens for call in calls)
+    assert sums["before_cost"] == sums["after_cost"] > 0
+    assert (sums["exchanges"], sums["folded"]) == (3, 0)
+
+
+async def test_a_compaction_tells_what_it_removed_and_what_the_summary_cost(
+    world_factory: Any, admin_factory: Any
+) -> None:
+    """
+    The history is counted at its real size, and each call that wrote a summary is on the bill.
+    """
+    world = await world_factory(models={"sim-*": FREE_READS})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    await world.chat(OVER)
+    sums = await books(world, admin)
+    (summary,) = world.upstream.summary_calls
+    whole = world.proxied.proxy.core.counter.messages(OVER)
+
+    assert sums["prompt_tokens"] == world.sent.prompt_tokens
+    assert sums["before_tokens"] == pytest.approx(whole, rel=0.1)
+    assert (sums["summary_calls"], sums["summary_prompt_tokens"]) == (1, summary.prompt_tokens)
+    assert sums["summary_cost"] == pytest.approx(
+        (summary.prompt_tokens * 2.0 + sums["summary_completion_tokens"] * 8.0) / 1_000_000
+    )
+    assert sums["after_cost"] < sums["before_cost"]
+
+
+async def test_the_net_effect_of_a_session_is_told_even_where_it_is_negative(
+    world_factory: Any, admin_factory: Any
+) -> None:
+    """
+    An upstream whose cached tokens are nearly free: the summaries cost more than they save.
+    """
+    world = await world_factory(
+        models={"sim-*": {"prices": {"input": 2.0, "output": 8.0, "cached": 0.0}}},
+        compaction={"threshold_tokens": 3_000},
+    )
+    admin = await admin_factory(world.proxied.proxy.admin)
+    for rows in long_session(16):
+        await world.chat(rows)
+    sums = await books(world, admin)
+
+    print(sums)
+    assert sums["cached_tokens"] > 0
+    assert sums["folded"] > 0
+    assert sums["before_tokens"] > sums["prompt_tokens"]
+    assert sums["before_cost"] - sums["after_cost"] - sums["summary_cost"] < 0
+
+
+async def test_history_beyond_the_window_claims_no_saving(world_factory: Any, admin_factory: Any) -> None:
+    """
+    Without the proxy it would have been refused.
+    """
+    world = await world_factory(models={"sim-*": FREE_READS})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    await world.chat(chat_session(16))
+    sums = await books(world, admin)
+
+    assert (sums["beyond_window"], sums["before_cost"]) == (1, sums["after_cost"])
+    assert sums["before_tokens"] > 8_000
+
+
+async def test_a_model_without_a_price_is_counted_as_such(world_factory: Any, admin_factory: Any) -> None:
+    """
+    Tokens are told all the same; no number is made up.
+    """
+    world = await world_factory()
+    admin = await admin_factory(world.proxied.proxy.admin)
+    await world.chat(SMALL)
+    sums = await books(world, admin)
+    (event,) = (await admin.get("/api/exchanges"))["exchanges"]
+
+    assert (sums["unpriced"], "after_cost" in sums, "after_cost" in event) == (1, False, False)
+
+
+async def test_prometheus_has_the_same_numbers(world_factory: Any, admin_factory: Any) -> None:
+    """
+    By route, model and kind.
+    """
+    world = await world_factory(models={"sim-*": FREE_READS})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    await world.chat(OVER)
+    sums = await books(world, admin)
+    families = {
+        family.name: {
+            sample.labels["kind"]: sample.value for sample in family.samples if sample.name.endswith("_total")
+        }
+        for family in text_string_to_metric_families((await admin.ask("/metrics")).body.decode())
+        if family.name in {"concertina_tokens", "concertina_cost_dollars"}
+    }
+
+    assert families["concertina_tokens"] == {
+        kind: sums[f"{kind}_tokens"]
+        for kind in ("before", "prompt", "completion", "summary_prompt", "summary_completion")
+    }
+    assert families["concertina_cost_dollars"] == pytest.approx(
+        {kind: sums[f"{kind}_cost"] for kind in ("before", "after", "summary")}
+    )
