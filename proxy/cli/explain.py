@@ -15,7 +15,7 @@ from rich.console import Console
 
 from proxy.chat.json import dumps, loads
 from proxy.cli.explain_report import report
-from proxy.cli.options import EXIT_FAILURE, EXIT_MISTAKE, config_option, settings_or_exit
+from proxy.cli.options import EXIT_FAILURE, EXIT_MISTAKE, config_option, header_option, settings_or_exit
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
 from proxy.pipeline.explain import Explanation
@@ -46,13 +46,6 @@ class Asked:
     live: bool
 
 
-def _headers(_ctx: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Headers:
-    pairs = [value.partition(":") for value in values]
-    if any(not colon or not name.strip() for name, colon, _ in pairs):
-        raise click.BadParameter("write NAME: VALUE, such as 'x-tenant: search'")
-    return tuple((name.strip(), text.strip()) for name, _, text in pairs)
-
-
 @click.command()
 @click.argument("request", type=click.File("rb"), metavar="REQUEST.json")
 @config_option
@@ -60,15 +53,7 @@ def _headers(_ctx: click.Context, _parameter: click.Parameter, values: tuple[str
 @click.option("--mode", type=click.Choice(["off", "observe", "recover", "compact"]), help="Suppose this mode.")
 @click.option("--force", is_flag=True, help="Compact whatever the size.")
 @click.option("--focus", metavar="TOPIC", help="Favour this topic in the summary.")
-@click.option(
-    "-H",
-    "--header",
-    "headers",
-    multiple=True,
-    callback=_headers,
-    metavar="'NAME: VALUE'",
-    help="A header of the client.",
-)
+@header_option
 @click.option("--path", default=PATH, show_default=True, metavar="PATH", help="Where the client would send it.")
 @click.option(
     "--output",

@@ -14,6 +14,7 @@ from proxy.config.environment import environment
 from proxy.config.load import load_settings
 from proxy.config.settings import AppSettings
 from proxy.errors import SettingsError
+from proxy.upstream.wire import Headers
 
 EXIT_FAILURE = 1
 EXIT_MISTAKE = 2
@@ -40,6 +41,28 @@ def upstream_option(function: Decorated) -> Decorated:
     return click.option(
         "--upstream", metavar="URL", help="Address of the API; with a file, that of its first upstream."
     )(function)
+
+
+def header_option(function: Decorated) -> Decorated:
+    """
+    Add ``-H NAME:VALUE``, as curl has it; the verb gets *headers*.
+    """
+    return click.option(
+        "-H",
+        "--header",
+        "headers",
+        multiple=True,
+        callback=_headers,
+        metavar="'NAME: VALUE'",
+        help="A header that the client sends, such as its key.",
+    )(function)
+
+
+def _headers(_ctx: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Headers:
+    pairs = [value.partition(":") for value in values]
+    if any(not colon or not name.strip() for name, colon, _ in pairs):
+        raise click.BadParameter("write NAME: VALUE, such as 'x-tenant: search'")
+    return tuple((name.strip(), text.strip()) for name, _, text in pairs)
 
 
 def settings_or_exit(

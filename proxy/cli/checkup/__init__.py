@@ -1,0 +1,3 @@
+"""
+What the verb ``doctor`` looks at, one module a thing: every fault says what to do about it.
+"""
