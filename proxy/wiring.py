@@ -259,7 +259,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
         compacting=compacting,
         preparation=preparation,
     )
-    learning = Learning(knowledge, settings.upstreams.__getitem__, metrics=core.metrics)
+    learning = Learning(knowledge, metrics=core.metrics)
     return ChatCompletions(
         core.router,
         identifier,

@@ -21,7 +21,6 @@ from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.settings import ModelSettings
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.store import RecordStore
-from proxy.recovery.targets import LONG_CONTEXT_WINDOW
 from proxy.tokens.calibration import Anchor, Calibration
 from proxy.tokens.families import family_of
 from proxy.upstream.settings import UpstreamSettings
@@ -34,6 +33,8 @@ MOST_ANCHORS = 50_000
 MOST_MODELS = 5_000
 LONG_TIER = "*long context*"
 """The 200,000-token cap of a credential without the long-context tier holds for every model."""
+BYTES = "*bytes*"
+"""The bytes that a gateway lets through, whatever the model."""
 _NO_LIMITS = LearnedLimits()
 
 
@@ -168,6 +169,12 @@ class Knowledge:
         accepted = self._limits_of(exchange, model).accepted
         return max((size for who, size, _ in accepted if who == exchange.party.credential), default=0)
 
+    def stated(self, exchange: Exchange, name: str) -> int | None:
+        """
+        Return the limit of a model, of ``LONG_TIER`` or of ``BYTES`` that is believed for this credential.
+        """
+        return self._limits_of(exchange, name).limit_for(exchange.party.credential, now=self._clock())
+
     def learn_limit(self, exchange: Exchange, model: str, claim: Claim) -> None:
         """
         Believe a limit that the upstream stated, where the guards allow it.
@@ -188,13 +195,6 @@ class Knowledge:
             self._keep_limits(exchange, model, limits, learned)
         else:
             self._limits[exchange.party.upstream, model] = learned
-
-    def learn_long_tier(self, exchange: Exchange) -> None:
-        """
-        Remember that this credential has no long-context tier at this upstream, whatever the model.
-        """
-        claim = Claim(LONG_CONTEXT_WINDOW, exchange.party.credential, LONG_CONTEXT_WINDOW, 2 * LONG_CONTEXT_WINDOW)
-        self.learn_limit(exchange, LONG_TIER, claim)
 
     def learn(self, exchange: Exchange, model: str, calibration: Calibration) -> None:
         """
@@ -221,10 +221,8 @@ class Knowledge:
                 await self._put(key, facts.written())
 
     def _learned(self, exchange: Exchange, model: str) -> int | None:
-        who, now = exchange.party.credential, self._clock()
-        own = self._limits_of(exchange, model).limit_for(who, now=now)
-        tier = self._limits_of(exchange, LONG_TIER).limit_for(who, now=now)
-        return min((limit for limit in (own, tier) if limit is not None), default=None)
+        stated = (self.stated(exchange, model), self.stated(exchange, LONG_TIER))
+        return min((limit for limit in stated if limit is not None), default=None)
 
     def _limits_of(self, exchange: Exchange, model: str) -> LearnedLimits:
         return self._limits.get((exchange.party.upstream, model), _NO_LIMITS)
@@ -247,7 +245,7 @@ class Knowledge:
         if facts.loaded:
             return
         facts.loaded = True
-        for name in (model, LONG_TIER):
+        for name in (model, LONG_TIER, BYTES):
             if (exchange.party.upstream, name) not in self._limits:
                 data = await self._get(_limits_key(exchange, name))
                 with suppress(ValueError):
@@ -260,6 +258,12 @@ class Knowledge:
         raw = await guarded_async("read a fact", self._store.get_fact(key), otherwise=None)
         data = loads(raw) if raw else {}
         return data if isinstance(data, dict) else {}
+
+    def configured_body(self, exchange: Exchange) -> int | None:
+        """
+        Return the configured bytes of a body.
+        """
+        return self._upstreams[exchange.party.upstream].max_body
 
     def _configured(self, exchange: Exchange, model: str) -> int | None:
         for glob, settings in self._models.items():

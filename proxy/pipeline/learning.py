@@ -4,22 +4,22 @@ What answers and refusals teach: token ratios, anchors, limits, strict roles, si
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import structlog
 
+from proxy.pipeline.body_limits import BodyLimits
 from proxy.pipeline.exchange import Exchange
-from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.knowledge import LONG_TIER, Knowledge
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.scene import Scene
 from proxy.pipeline.watching import Seen
 from proxy.recovery.attempt import Situation
 from proxy.recovery.fault import Fault, Label
+from proxy.recovery.targets import LONG_CONTEXT_WINDOW
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.calibration import Anchor
 from proxy.tokens.media import carries_media
-from proxy.upstream.settings import UpstreamSettings
 from proxy.windows.learned import Claim
 from proxy.windows.truncation import Sighting, judge
 
@@ -33,11 +33,9 @@ class Learning:
     Turns what upstreams say into what is known.
     """
 
-    def __init__(
-        self, knowledge: Knowledge, upstream_of: Callable[[str], UpstreamSettings], *, metrics: Metrics
-    ) -> None:
+    def __init__(self, knowledge: Knowledge, *, metrics: Metrics) -> None:
         self._knowledge = knowledge
-        self._upstream_of = upstream_of
+        self._bodies = BodyLimits(knowledge)
         self._metrics = metrics
         self._sightings: dict[tuple[str, str, str], tuple[Sighting, ...]] = {}
 
@@ -54,7 +52,7 @@ class Learning:
             window_tokens=scene.budget.window,
             asked_output=scene.request.asked_output,
             thinking_budget=_thinking_budget(data),
-            max_body=self._upstream_of(exchange.party.upstream).max_body,
+            max_body=self._bodies.limit(exchange),
             largest_accepted=int(accepted / scene.scale),
             minimum_gain=exchange.compaction.minimum_gain,
             tries=exchange.attempts,
@@ -72,7 +70,9 @@ class Learning:
         if fault.label in SIZE_FAULTS or fault.shrink_helps:
             self._knowledge.refuse(exchange, scene.request.model, plan.sent_tokens)
         if fault.label is Label.LONG_CONTEXT_TIER and fault.status in {429, None}:
-            self._knowledge.learn_long_tier(exchange)
+            self._claim_long_tier(exchange)
+        if fault.byte_limit is not None:
+            self._bodies.refused(exchange, stated=fault.byte_limit, body=plan.body)
         if fault.label is not Label.CONTEXT_OVERFLOW:
             return
         model = scene.request.model
@@ -94,6 +94,13 @@ class Learning:
             text=scene.request.body.decode("utf-8", "replace"),
         )
         self._knowledge.learn_limit(exchange, scene.request.model, claim)
+
+    def _claim_long_tier(self, exchange: Exchange) -> None:
+        """
+        Remember that this credential has no long-context tier at this upstream, whatever the model.
+        """
+        claim = Claim(LONG_CONTEXT_WINDOW, exchange.party.credential, LONG_CONTEXT_WINDOW, 2 * LONG_CONTEXT_WINDOW)
+        self._knowledge.learn_limit(exchange, LONG_TIER, claim)
 
     def strict_roles(self, exchange: Exchange) -> None:
         """
@@ -120,6 +127,7 @@ class Learning:
         scene, usage = plan.scene, seen.usage
         if scene is None or usage is None or plan.sent_tokens is None:
             return
+        self._bodies.accepted(exchange, len(plan.body))
         model = scene.request.model
         facts = self._knowledge.facts(exchange, model)
         known, _ = self._knowledge.anchor(exchange, model, scene.identity.digests[:-1])

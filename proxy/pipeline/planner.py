@@ -17,6 +17,7 @@ from proxy.chat.request import ChatRequest
 from proxy.compaction.layout import Layout
 from proxy.engines.sizer import Sizer
 from proxy.errors import IllegalPlanError
+from proxy.pipeline.body_limits import BodyLimits, is_too_heavy, roomy_target
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations, Identity, Known
 from proxy.pipeline.directives import with_command
@@ -56,6 +57,7 @@ class Planner:
         self._knowledge = knowledge
         self._compacting = compacting
         self._preparation = preparation
+        self._bodies = BodyLimits(knowledge)
 
     async def plan(self, exchange: Exchange) -> Plan:
         """
@@ -134,7 +136,7 @@ class Planner:
         )
         known = Known()
         worth = total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
-        if worth or window is not None or self._conversations.marks:
+        if worth or window is not None or self._conversations.marks or self._over_bytes(exchange, request):
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
@@ -164,23 +166,33 @@ class Planner:
         if exchange.compaction.ask_usage == "always" and request.stream:
             return False
         window = await self._knowledge.window(exchange, request.model)
+        if self._over_bytes(exchange, request):
+            return False
         scale = self._knowledge.scale(exchange, request.model, None, 0, bound)
         budget = make_budget(
             exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
         )
         return bound < self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
 
+    def _over_bytes(self, exchange: Exchange, request: ChatRequest) -> bool:
+        most = self._bodies.limit(exchange)
+        return most is not None and len(request.body) > most
+
     async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
         if exchange.mode == "recover" and scene.known.live is None:
             return _untouched(scene, "recover")
         size = self._size(scene, scene.resumed)
-        over = size >= scene.budget.threshold or exchange.directives.force
+        most_bytes = self._bodies.limit(exchange)
+        heavy = is_too_heavy(scene, scene.resumed, most_bytes, counter=self._counter)
+        over = size >= scene.budget.threshold or heavy or exchange.directives.force
         if exchange.mode == "observe":
             would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
             return replace(_untouched(scene, "observe"), would=would)
         if over and exchange.mode == "compact":
             scene = await self._preparation.awaited(exchange, scene)
-            plan = await self._compacting.compact(exchange, scene, Demand())
+            plan = await self._compacting.compact(
+                exchange, scene, self._first_demand(scene, most_bytes if heavy else None)
+            )
             if plan is not None:
                 return plan
         if scene.known.live is None:
@@ -188,6 +200,11 @@ class Planner:
             plan = _untouched(scene, why)
             return self._asking_usage(exchange, scene, plan)
         return self._resumed(scene, None) or _untouched(scene, "the earlier layout is illegal here")
+
+    def _first_demand(self, scene: Scene, most_bytes: int | None) -> Demand:
+        if not most_bytes:
+            return Demand()
+        return Demand(byte_limit=roomy_target(scene, scene.resumed, most_bytes, counter=self._counter))
 
     def _asking_usage(self, exchange: Exchange, scene: Scene, plan: Plan) -> Plan:
         if exchange.compaction.ask_usage != "always" or not scene.extra:

@@ -55,7 +55,8 @@ ACTIONS: Mapping[Label, Action] = {
     ),
     Label.PAYLOAD_TOO_LARGE: Action(
         Cure.SHRINK_BYTES,
-        "To the stated number of bytes, else to max_body, else to half of what was refused and to the next tier.",
+        "To the stated number of bytes, which is learned, else to max_body, else to half of what was refused and to the next"
+        " tier, for this request only.",
         Verdict.GIVE_UP,
     ),
     Label.LONG_CONTEXT_TIER: Action(

@@ -172,7 +172,8 @@ def _byte_limit(text: str) -> int | None:
 
 
 def _to_bytes(number: str, unit: str) -> int:
-    base = 1_024 if "i" in unit or unit.startswith("m") else 1_000
+    # Those who write MB mean either; the smaller one is safe.
+    base = 1_024 if "i" in unit else 1_000
     return int(float(number.replace(",", "")) * base ** _UNIT_POWERS[unit[0]])
 
 
