@@ -40,7 +40,8 @@ class Task:
     One compaction to be made: the leading *system* rows, the *rows* after them, the layout they are sent in now.
 
     *byte_limit* is a second budget, in bytes, for the rows alone. *keep_growing* leaves that many tokens of the tail
-    budget free for turns still to come, as background preparation needs.
+    budget free for turns still to come, as background preparation needs. *prune_alone* lets pruning do where it
+    suffices, which saves a model's work; an extract costs none, and keeps far more of what tools said than stubs.
     """
 
     system: Sequence[Message]
@@ -52,6 +53,7 @@ class Task:
     focus: str | None = None
     rederive_depth: int = 4
     keep_growing: int = 0
+    prune_alone: bool = True
 
 
 @dataclass(frozen=True, slots=True)

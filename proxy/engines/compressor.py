@@ -23,6 +23,7 @@ from proxy.compaction.restate import restating
 from proxy.compaction.shorten import shorten
 from proxy.engines.base import Compaction, Engine, Posture, Summarize, Task
 from proxy.engines.bench import Bench
+from proxy.engines.evidence import evidence, tail_in_sight
 from proxy.engines.fitting import cut_to_fit
 from proxy.engines.sizer import Sizer
 from proxy.summaries.base import SummaryJob
@@ -48,7 +49,7 @@ class Compressor(Engine):
             return bench.refused("there is nothing but system rows")
         if task.budget.fixed >= task.budget.usable:
             return bench.refused("system and tools alone fill the window")
-        for cheap in _without_model(bench):
+        for cheap in _without_model(bench) if _may_prune_alone(task) else ():
             # Pruning that is only just enough now will not be once the turns still to come are there.
             if bench.fits(cheap, task.budget.target - task.keep_growing):
                 return bench.finished(cheap)
@@ -65,6 +66,10 @@ class Compressor(Engine):
         text = handover.hand_over(text, window=bench.task.budget.window)
         layout = replace(bounds, summary=text, depth=_depth(bench) + 1)
         return bench.finished(_fitted(bench, layout), summary=summary, job=job)
+
+
+def _may_prune_alone(task: Task) -> bool:
+    return task.prune_alone or task.posture is not Posture.NORMAL
 
 
 def _fitted(bench: Bench, layout: Layout) -> Layout:
@@ -114,7 +119,8 @@ def _bounds(bench: Bench) -> Layout:
     task, rows = bench.task, bench.rows
     *_, pruned = _without_model(bench)
     costs = _costs_after(bench, pruned)
-    cut = _tail_start(bench, costs)
+    # An extract says more of an old result than its stub: then the tail is as long as whole rows allow.
+    cut = _tail_start(bench, costs if _may_prune_alone(task) else bench.sizer.costs)
     head = 0
     if bench.base.summary is None and task.posture is Posture.NORMAL:
         head = head_end(rows, protect_first=task.budget.ratios.protect_first, has_system=bool(task.system))
@@ -166,7 +172,8 @@ def _summary_job(bench: Bench, bounds: Layout) -> SummaryJob:
         originals=rows[bounds.head_end : bounds.cut],
         fresh=fresh,
         previous=handover.unwrap(base.summary or "") if folding else None,
-        tail=rows[bounds.cut :],
+        tail=tail_in_sight(rows, bounds),
+        evidence=evidence(rows, bounds),
         budget_tokens=min(budget.summary(middle), ceiling),
         ceiling_tokens=ceiling,
         first_ask=_first_ask(bench, bounds),

@@ -162,6 +162,7 @@ class Compacting:
             byte_limit=None if demand.byte_limit is None else max(demand.byte_limit - beside, 1),
             focus=exchange.directives.focus,
             rederive_depth=exchange.compaction.rederive_depth,
+            prune_alone=exchange.compaction.summarizer.kind != "extractive",
         )
 
     def _taken_up(self, scene: Scene, start: _Start, size: Sizer) -> Compaction | None:

@@ -17,8 +17,9 @@ class SummaryJob:
     What is to be summarised.
 
     *originals* are the client's rows from the first folded row up to the cut; *fresh* is the part of them that
-    *previous*, the body of the last summary, does not cover yet. *tail* are the rows kept after the summary, for
-    orientation only. Budgets are tokens. *redact* masks secrets in whatever the summary is made from.
+    *previous*, the body of the last summary, does not cover yet. *tail* are the rows kept after the summary, as the
+    model will see them. *evidence* are the originals with the tool rounds around them that stay as stubs. Budgets are
+    tokens. *redact* masks secrets in whatever the summary is made from.
     """
 
     originals: Sequence[Message]
@@ -30,6 +31,7 @@ class SummaryJob:
     first_ask: str = ""
     focus: str | None = None
     redact: bool = True
+    evidence: Sequence[Message] = ()
 
 
 @dataclass(frozen=True, slots=True)

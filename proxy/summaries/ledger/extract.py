@@ -17,6 +17,7 @@ from proxy.summaries.ledger.index import Name, choose, collect
 from proxy.summaries.ledger.lexicon import Lexicon
 from proxy.summaries.ledger.redundancy import keep_distinct
 from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
+from proxy.summaries.ledger.routine import fade_routine
 from proxy.summaries.ledger.sizes import cut_to, pieces, scales
 from proxy.summaries.ledger.slots import successors, values_of
 from proxy.summaries.ledger.todo import todo_lines, writes_todo
@@ -32,6 +33,8 @@ _FOCUS_SHARE = 0.65
 _FOCUS_WEIGHT = 5.0
 _OUTDATED_WEIGHT = 0.3
 _SPOKEN_WEIGHT = 1.5
+_TELLING = 0.5
+"""Sentences that weigh less only say what comes next; they have no share of their own."""
 _HEADING_TOKENS = 40
 _TRIES = 4
 _SLACK = 0.94
@@ -42,8 +45,8 @@ _STAGES = (
     Stage(0.45, lambda c: c.must and c.section is not Section.GOAL, whole=True),
     Stage(0.30, lambda c: c.unit.source is Source.USER),
     Stage(0.10, lambda c: c.section is Section.FILES and c.weight > 1, whole=True),
-    Stage(0.08, lambda c: c.section is Section.RESOLVED),
-    Stage(0.22, lambda c: c.section in _PROGRESS),
+    Stage(0.12, lambda c: c.section is Section.RESOLVED),
+    Stage(0.22, lambda c: c.section in _PROGRESS and c.weight >= _TELLING),
     Stage(0.06, lambda c: c.error),
     Stage(1.00, lambda c: c.section is not Section.GOAL),
 )
@@ -71,18 +74,22 @@ class Ledger:
 
 def extract(job: SummaryJob, count: Callable[[str], int]) -> str:
     """
-    Return the extract of the originals of *job*, within its budget; the same job gives the same text.
+    Return the extract of the originals of *job*, up to its ceiling; the same job gives the same text.
+
+    A model is asked for a length; an extract costs nothing, and says the more the longer it is.
     """
-    budget = max(min(job.budget_tokens, job.ceiling_tokens), 1)
+    budget = max(job.ceiling_tokens, 1)
     ledger = read_ledger(job, count, budget=budget)
     room = float(budget)
     best, best_tokens = "", 0
     for _ in range(_TRIES):
         text = _compose(ledger, room)
         tokens = count(text)
-        if tokens <= budget and tokens > best_tokens:
+        if best_tokens < tokens <= budget:
             best, best_tokens = text, tokens
-        if _SLACK * budget <= tokens <= budget or tokens < _SLACK * _SLACK * room:
+        elif tokens <= budget:
+            break  # more room brings no more text: everything worth it is there
+        if _SLACK * budget <= tokens <= budget:
             break
         room *= 0.98 * budget / max(tokens, 1)
     return best or cut_to(text, budget, count)
@@ -93,9 +100,10 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     Read *job* into candidates with features, weights and sizes.
     """
     first_ask = clean(job.first_ask, mask=job.redact).strip()
-    reading = read(job.originals, mask=job.redact)
-    turns = find_turns(job.originals, live=any(is_real_ask(row) for row in job.tail))
-    units = join_answers(keep_distinct(reading.units, reading.calls), turns)
+    rows = job.evidence or job.originals
+    reading = read(rows, mask=job.redact)
+    turns = find_turns(rows, live=any(is_real_ask(row) for row in job.tail))
+    units = join_answers(fade_routine(keep_distinct(reading.units, reading.calls)), turns)
     units = [
         unit
         for unit in units
@@ -116,9 +124,9 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     replaced = successors(candidates, lexicon, weights)
     focused = frozenset(n for n, c in enumerate(candidates) if focus and focus & set(c.features))
     return Ledger(
-        language=language_of(job.originals, extra=first_ask),
+        language=language_of(rows, extra=first_ask),
         goal=cut_to(first_ask, min(GOAL_TOKENS, int(_GOAL_SHARE * budget)), count) if first_ask else "",
-        todo=() if writes_todo(job.tail) else tuple(todo_lines(job.originals, mask=job.redact)),
+        todo=() if writes_todo(job.tail) else tuple(todo_lines(rows, mask=job.redact)),
         calls=reading.calls,
         candidates=tuple(_reweigh(c, n in replaced, n in focused) for n, c in enumerate(candidates)),
         weights=tuple(weights),

@@ -56,7 +56,8 @@ class Unit:
     One piece of text, verbatim but for white space, from *row* of the originals.
 
     *group* numbers the tool call that an output line belongs to, -1 for none. *rarity* is 1 for a line whose shape
-    occurs once in its output, less the more often it does. *section* is set where the text itself says it.
+    occurs once in its output, less the more often it does. *section* is set where the text itself says it. *is_record*
+    marks the fields of a JSON object.
     """
 
     row: int
@@ -65,6 +66,7 @@ class Unit:
     group: int = -1
     rarity: float = 1.0
     section: Section | None = None
+    is_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +185,17 @@ def _call_units(calls: Sequence[Call], row: int) -> Iterator[Unit]:
 
 
 def _output(index: int, text: str, *, source: Source, group: int) -> Iterator[Unit]:
-    lines = flatten_json(text) or [Line(line, "") for line in text.splitlines()]
+    fields = flatten_json(text)
+    lines = fields or [Line(line, "") for line in text.splitlines()]
     shaped = [(line.text, line.shape or shape_of(line.text)) for line in _bounded(lines) if line.text.strip()]
     counts: dict[str, int] = {}
     for _, shape in shaped:
         counts[shape] = counts.get(shape, 0) + 1
     for line_text, shape in shaped:
         rarity = 1 / counts[shape]
-        yield from (Unit(index, source, part, group, rarity) for part in _windows(line_text.strip()))
+        yield from (
+            Unit(index, source, part, group, rarity, is_record=bool(fields)) for part in _windows(line_text.strip())
+        )
 
 
 def _bounded(lines: list[Line]) -> list[Line]:

@@ -73,6 +73,19 @@ async def test_pruning_alone_is_enough_at_or_below_the_target():
     assert {edit.kind for edit in made.layout.edits} == {"stub"}
 
 
+async def test_an_extract_takes_the_place_of_pruning_alone():
+    """
+    It asks no model either, and keeps what the tools said.
+    """
+    rows = [*agent_session(30)[1:], assistant("done"), *chat_session(3, bytes_per_turn=200)[1:]]
+    scribe = Scribe()
+    ample = Budget(window=64_000, usable=57_600, threshold=18_000, fixed=0, ratios=Ratios(protect_last=6))
+    made = await compact(rows, 64_000, scribe=scribe, budget=ample, prune_alone=False)
+
+    assert made.layout.summary is not None
+    assert len(scribe.jobs) == 1
+
+
 async def test_pruning_that_ends_above_the_target_is_not_enough():
     """
     Then the stubs are part of a fold.
@@ -139,7 +152,7 @@ async def test_the_summary_is_told_its_budget_and_the_rows_after_it():
     made = await compact(rows, WINDOW, scribe=scribe, focus="the parser")
     job = scribe.jobs[0]
 
-    assert job.tail == rows[made.layout.cut :]
+    assert list(job.tail) == rows[made.layout.cut :]
     assert job.focus == "the parser"
     assert 0 < job.budget_tokens <= job.ceiling_tokens
 
