@@ -14,7 +14,7 @@ from proxy.summaries.extractive import extract
 
 Count = Callable[[str], int]
 View = Callable[[Sequence[Message], int, Count], str]
-TAIL_SHARE = 0.25
+TAIL_SHARE = 0.15
 _OVERHEAD = 4
 
 
