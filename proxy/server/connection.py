@@ -81,7 +81,8 @@ class Connection(RequestHandler):
             _LOG.error("edge.fault", error=type(exc).__name__, where=_place(exc))
         text = "The proxy failed." if ours else "The request is no valid HTTP."
         body = error_body(text, kind="server_error" if ours else "invalid_request_error", code="proxy_error")
-        headers = {"x-should-retry": "false"} if ours else {}
+        # aiohttp would name itself and its version.
+        headers = {"server": "concertina", **({"x-should-retry": "false"} if ours else {})}
         response = web.Response(status=status, body=body, content_type="application/json", headers=headers)
         response.force_close()
         return response

@@ -187,6 +187,48 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
+class Dripping:
+    """
+    Answer well, but in pieces of *size* bytes.
+    """
+
+    size: int = 1
+
+    speaks: ClassVar[bool] = False
+
+    def reply(self, turn: Turn) -> Reply:
+        """
+        Return the answer to *turn*.
+        """
+        whole = turn.say(Speech(turn.default_text()))
+        raw = whole.body or b"".join(chunks_of(whole))
+        pieces = tuple(raw[start : start + self.size] for start in range(0, len(raw), self.size))
+        return replace(whole, body=b"", chunks=pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """
+    Answer well after *count* informational answers, or with *headers* headers of *size* bytes.
+    """
+
+    count: int = 0
+    headers: int = 0
+    size: int = 0
+
+    speaks: ClassVar[bool] = False
+
+    def reply(self, turn: Turn) -> Reply:
+        """
+        Return the answer to *turn*.
+        """
+        whole = turn.say(Speech(turn.default_text()))
+        added = tuple((f"X-Bomb-{number}", "b" * self.size) for number in range(self.headers))
+        before = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * self.count
+        return replace(whole, headers=(*whole.headers, *added), before=before)
+
+
+@dataclass(frozen=True, slots=True)
 class Gzipped:
     """
     Answer with gzip encoding, whole or *truncated* in the middle.

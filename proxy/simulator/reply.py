@@ -27,6 +27,7 @@ class Ending(Enum):
     DROP = "drop"  # the connection is closed before the answer is complete
     RESET = "reset"  # the same with a TCP reset
     BAD_CHUNK = "bad_chunk"  # a chunk whose size line is no number
+    HALF_CLOSED = "half_closed"  # the sending side is shut in the middle, the other stays open
     SHORT = "short"  # fewer bytes than Content-Length promises
 
 
@@ -44,6 +45,7 @@ class Reply:
     close: bool = False
     pause_seconds: float = 0.0
     gate: asyncio.Event | None = None
+    before: bytes = b""  # written to the connection in front of the answer, as it is
     hang_up: bool = False  # close the connection after a good answer, unannounced
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 from proxy.simulator.actions import (
     Action,
+    Announced,
     Broken,
     CallTools,
+    Dripping,
     Fixed,
     Gzipped,
     Overflow,
@@ -192,6 +194,50 @@ def malformed_chunking(after_chunks: int = 1) -> Step:
     Break the chunked encoding in the middle of an answer.
     """
     return Step(Broken(Ending.BAD_CHUNK, after_chunks))
+
+
+def half_closed(after_chunks: int = 1) -> Step:
+    """
+    Shut the sending side in the middle of an answer, and keep the connection.
+    """
+    return Step(Broken(Ending.HALF_CLOSED, after_chunks))
+
+
+def drip(size: int = 1) -> Step:
+    """
+    Answer in pieces of a few bytes.
+    """
+    return Step(Dripping(size))
+
+
+def informational(count: int = 100) -> Step:
+    """
+    Send many informational answers before the answer itself.
+    """
+    return Step(Announced(count=count))
+
+
+def header_bomb(count: int = 100, *, size: int = 100) -> Step:
+    """
+    Answer with very many, or very long, headers.
+    """
+    return Step(Announced(headers=count, size=size))
+
+
+def giant_event(megabytes: int = 4) -> Step:
+    """
+    Answer with an event stream of one line.
+    """
+    event = b"data: " + b"x" * (megabytes << 20) + b"\n\n"
+    return Step(Fixed(sse_reply((event, b"data: [DONE]\n\n"))))
+
+
+def invalid_utf8() -> Step:
+    """
+    Answer with JSON whose text is no UTF-8.
+    """
+    body = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"\xff\xfe"},"finish_reason":"stop"}]}'
+    return raw(body=body)
 
 
 def lying_content_length() -> Step:

@@ -27,6 +27,8 @@ async def send(
     if reply.ending is Ending.SILENT:
         await stopping.wait()
         return _broken(request)
+    if reply.before and request.transport is not None:
+        request.transport.write(reply.before)
     if reply.ending is Ending.SHORT:
         return _short(request, reply)
     if reply.chunks is None and reply.ending is not Ending.CLEAN:
@@ -71,6 +73,9 @@ async def _end(
         await stopping.wait()
         return _broken(request)
     await asyncio.sleep(reply.pause_seconds)
+    if reply.ending is Ending.HALF_CLOSED and request.transport is not None:
+        request.transport.write_eof()
+        await stopping.wait()
     if reply.ending is Ending.BAD_CHUNK and request.transport is not None:
         request.transport.write(b"this is no size\r\nrubbish\r\n")
     return _broken(request, reset=reply.ending is Ending.RESET)

@@ -4,6 +4,7 @@ The two bodies of one call: bytes on their way up, chunks on their way back.
 
 from __future__ import annotations
 
+import asyncio
 from typing import cast
 
 import aiohttp
@@ -52,12 +53,17 @@ class ResponseBody(ReadyChunks):
     An upstream's response body, chunk by chunk as it arrives.
     """
 
-    __slots__ = ("_content", "_response", "_upstream")
+    __slots__ = ("_closed", "_content", "_response", "_upstream")
 
     def __init__(self, upstream: str, response: aiohttp.ClientResponse) -> None:
         self._upstream = upstream
         self._response = response
         self._content = response.content
+        connection = response.connection
+        protocol = connection.protocol if connection is not None else None
+        self._closed = protocol.closed if protocol is not None else None
+        if self._closed is not None:
+            self._closed.add_done_callback(self._lost)
 
     async def __anext__(self) -> bytes:
         content = self._content
@@ -90,10 +96,21 @@ class ResponseBody(ReadyChunks):
         """
         Abort the connection unless the body has been read to its end.
         """
+        if self._closed is not None:
+            self._closed.remove_done_callback(self._lost)
         connection = self._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
         self._response.close()
+
+    def _lost(self, closed: asyncio.Future[None]) -> None:
+        """
+        Let no reader wait for a connection that is gone: aiohttp tells it of broken lengths, not of broken chunks.
+        """
+        if not closed.cancelled():
+            closed.exception()  # looked at, or the loop complains
+        if not self._content.is_eof() and self._content.exception() is None:
+            self._content.set_exception(aiohttp.ClientPayloadError("the connection is gone"))
 
     def _rest(self) -> bytes:
         # The public readers raise as soon as an exception is set, although bytes are left.

@@ -98,6 +98,7 @@ LAST: dict[str, dict[str, Any]] = {
         "content": [{"type": "text", "text": "and now?"}, {"type": "file", "file": {"file_id": "file-abc"}}],
     },
 }
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": {"type": "object"}}}
 FIELDS: dict[str, dict[str, Any]] = {
     "n": {"n": 3},
     "logprobs": {"logprobs": True, "top_logprobs": 5},

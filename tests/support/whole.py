@@ -71,6 +71,19 @@ class Whole:
 
 
 @asynccontextmanager
+async def beside(proxied: Proxied) -> AsyncIterator[Whole]:
+    """
+    Give raw clients of a proxy that has its upstream already.
+    """
+    built = Whole(proxied, RawUpstream(plain()))
+    try:
+        yield built
+    finally:
+        for client in built.clients:
+            await client.leave()
+
+
+@asynccontextmanager
 async def whole(proxy_factory: ProxyFactory, script: Script | None = None, **settings: Any) -> AsyncIterator[Whole]:
     """
     Run the proxy in front of a raw upstream that is asked for nothing but what clients ask.
