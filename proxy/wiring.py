@@ -39,6 +39,7 @@ from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.prices import PriceBook
 from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
+from proxy.pipeline.second_look import SecondLook
 from proxy.pipeline.sending import Sending
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.summarizing import Summarizing
@@ -267,7 +268,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
             planner,
             Recovering(planner, sending.send, learning, metrics=core.metrics),
             Settling(
-                learning,
+                SecondLook(learning, planner.measured, core.tasks),
                 preparation,
                 metrics=core.metrics,
                 journal=core.journal,

@@ -126,6 +126,11 @@ class ChatCompletions:
         exchange.status = answer.status
         exchange.upstream_request_id = request_id_of(answer.headers)
         exchange.warnings += warnings_of(exchange.plan)
+        if examined.body is not None:
+            # A whole body tells what it has to tell before its headers leave.
+            body = examined.body if answer.status < 400 else b""
+            self._settling.settle(exchange, guarded("read", lambda: read_body(body), otherwise=Seen()))
+        exchange.warnings += self._settling.untold(exchange)
         headers = answer.headers
         if _strips_usage(exchange, answer):
             headers = tuple((name, value) for name, value in headers if name.lower() != "content-length")
@@ -140,9 +145,6 @@ class ChatCompletions:
         """
         answer = examined.answer
         if examined.body is not None:
-            body = examined.body if answer.status < 400 else b""
-            seen = guarded("read", lambda: read_body(body), otherwise=Seen())
-            self._settling.settle(exchange, seen)
             async for chunk in answer.chunks:
                 yield chunk
             return

@@ -13,6 +13,7 @@ from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.knowledge import LONG_TIER, Knowledge
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.scene import Scene
+from proxy.pipeline.truncations import Truncations
 from proxy.pipeline.watching import Seen
 from proxy.recovery.attempt import Situation
 from proxy.recovery.fault import Fault, Label
@@ -21,10 +22,9 @@ from proxy.telemetry.metrics import Metrics
 from proxy.tokens.calibration import Anchor
 from proxy.tokens.media import carries_media
 from proxy.windows.learned import Claim
-from proxy.windows.truncation import Sighting, judge
+from proxy.windows.truncation import Sighting
 
 log = structlog.get_logger()
-MOST_SIGHTINGS = 10_000
 SIZE_FAULTS = frozenset({Label.CONTEXT_OVERFLOW, Label.PAYLOAD_TOO_LARGE, Label.LONG_CONTEXT_TIER})
 
 
@@ -37,7 +37,7 @@ class Learning:
         self._knowledge = knowledge
         self._bodies = BodyLimits(knowledge)
         self._metrics = metrics
-        self._sightings: dict[tuple[str, str, str], tuple[Sighting, ...]] = {}
+        self._truncations = Truncations(knowledge, metrics=metrics)
 
     def situation(self, exchange: Exchange, plan: Plan) -> Situation:
         """
@@ -77,6 +77,7 @@ class Learning:
             return
         model = scene.request.model
         facts = self._knowledge.facts(exchange, model)
+        self._truncations.nothing_said(exchange, plan, fault, facts.calibration.predict(plan.sent_tokens))
         prompt = None if fault.at_least else fault.prompt
         facts.calibration = facts.calibration.observe_overflow(
             estimate=plan.sent_tokens, prompt=prompt, limit=None if fault.max_tokens_issue else fault.limit
@@ -120,6 +121,12 @@ class Learning:
             self._knowledge.facts(exchange, plan.scene.request.model).refuses_usage = True
             self._knowledge.save(exchange, plan.scene.request.model)
 
+    def untold(self, exchange: Exchange) -> tuple[str, ...]:
+        """
+        Return the warnings that came too late for the answer they were about.
+        """
+        return self._truncations.untold(exchange)
+
     def answered(self, exchange: Exchange, plan: Plan, seen: Seen) -> None:
         """
         Learn from the usage of an answer. Only what was sent upstream calibrates.
@@ -131,10 +138,11 @@ class Learning:
         model = scene.request.model
         facts = self._knowledge.facts(exchange, model)
         known, _ = self._knowledge.anchor(exchange, model, scene.identity.digests[:-1])
-        sighting = Sighting(facts.calibration.predict(plan.sent_tokens), usage.prompt, usage.cached)
-        if self._cut(exchange, scene, sighting, seen):
-            return
         media = carries_media(plan.messages)
+        sighting = Sighting(facts.calibration.expect(plan.sent_tokens), usage.prompt, usage.cached)
+        # What an image costs is too uncertain to call a low count a cut.
+        if not media and self._truncations.look(exchange, scene, sighting, seen):
+            return
         lesson = facts.calibration.observe(
             estimate=plan.sent_tokens,
             actual=usage.prompt,
@@ -149,30 +157,6 @@ class Learning:
             anchor = Anchor(plan.sent_tokens, usage.prompt)
             self._knowledge.remember_anchor(exchange, model, scene.identity.digests[-1], anchor)
         self._knowledge.accept(exchange, model, usage.prompt)
-
-    def _cut(self, exchange: Exchange, scene: Scene, sighting: Sighting, seen: Seen) -> bool:
-        """
-        Notice that the upstream silently cut the prompt; say so, and believe the smaller window from now on.
-        """
-        key = (exchange.party.upstream, scene.request.model, exchange.party.credential)
-        history = self._sightings.get(key, ())
-        completion = seen.usage.completion if seen.usage else None
-        verdict = judge(
-            sighting,
-            history=history,
-            window=scene.window.tokens,
-            finish_reason=seen.finish_reason,
-            completion=completion,
-        )
-        if len(self._sightings) >= MOST_SIGHTINGS:
-            self._sightings.clear()
-        self._sightings[key] = (*history, sighting)[-2:]
-        if verdict.state == "truncated" and verdict.window is not None:
-            log.warning("truncation.detected", upstream=exchange.party.upstream, window=verdict.window)
-            self._metrics.overflow.labels("silent_truncation").inc()
-            claim = Claim(verdict.window, exchange.party.credential, sighting.predicted, scene.window.tokens)
-            self._knowledge.learn_limit(exchange, scene.request.model, claim)
-        return verdict.state in {"truncated", "suspected"}
 
 
 def _thinking_budget(data: dict[str, Any]) -> int:

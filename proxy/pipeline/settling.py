@@ -13,9 +13,9 @@ from proxy.pipeline.canonical import canonical
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.guarded import guarded
 from proxy.pipeline.journal import Journal
-from proxy.pipeline.learning import Learning
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.prepare import Preparation
+from proxy.pipeline.second_look import SecondLook
 from proxy.pipeline.watching import Seen
 from proxy.telemetry.metrics import Metrics
 
@@ -29,7 +29,7 @@ class Settling:
 
     def __init__(
         self,
-        learning: Learning,
+        learning: SecondLook,
         preparation: Preparation,
         *,
         metrics: Metrics,
@@ -57,6 +57,12 @@ class Settling:
         except Exception:
             log.exception("settle.failed", route=exchange.route.name)
         self._tell(exchange, plan, seen)
+
+    def untold(self, exchange: Exchange) -> tuple[str, ...]:
+        """
+        Return the warnings that came too late for the answer they were about.
+        """
+        return self._learning.untold(exchange)
 
     def _tell(self, exchange: Exchange, plan: Plan | None, seen: Seen) -> None:
         self._metrics.requests.labels(exchange.route.name, exchange.action).inc()

@@ -141,7 +141,8 @@ def cut_at_window(answer: Mapping[str, Any], *, limits: AnswerLimits) -> Fault |
     answered = completion or 0
     if answered > HANDFUL or (limits.asked_output is not None and answered >= limits.asked_output):
         return None
-    return replace(fault, limit=limits.window) if prompt + answered >= WINDOW_SHARE * limits.window else None
+    used_up = prompt + answered
+    return replace(fault, limit=min(limits.window, used_up)) if used_up >= WINDOW_SHARE * limits.window else None
 
 
 def finish_reasons(answer: Mapping[str, Any]) -> frozenset[str]:

@@ -96,6 +96,13 @@ class Calibration:
             return round(estimate * self.ratio + self.overhead)
         return max(1, round(anchor.actual + (estimate - anchor.estimate) * self.ratio))
 
+    def expect(self, estimate: int, anchor: Anchor | None = None) -> int:
+        """
+        Return the tokens against which a low count is held: a prior may be far too high, a truncation is further down.
+        """
+        expected = self.predict(estimate, anchor)
+        return expected if self.samples >= _TRUSTED_SAMPLES else min(expected, estimate)
+
     def margin(self, anchor: Anchor | None = None) -> float:
         """
         Return the share of a prediction to allow for its error.
@@ -189,10 +196,7 @@ class Calibration:
     def _teaches(self, estimate: int, actual: int, anchor: Anchor | None) -> bool:
         if estimate < SMALLEST_SAMPLE or actual <= 0:
             return False
-        expected = self.predict(estimate, anchor)
-        if self.samples < _TRUSTED_SAMPLES:  # a prior may be far too high; a truncation is further down
-            expected = min(expected, estimate)
-        return actual >= LEAST_SHARE * expected
+        return actual >= LEAST_SHARE * self.expect(estimate, anchor)
 
     def _next_overhead(self, estimate: int, actual: int) -> float:
         if self.samples < _TRUSTED_SAMPLES:  # the first ones cannot tell a constant from a ratio

@@ -1,8 +1,8 @@
 """
 Notice that a server silently cut the prompt: it answers, but counts far less than was sent.
 
-Once proves nothing (usage may leave out cached tokens, an estimate may be wrong); twice, with the same count while the
-prompts differ, is a wall.
+Once proves nothing (usage may leave out cached tokens, an estimate may be wrong); twice, with much the same count while
+the prompts differ, is a wall. A count that grows with the prompt is a wrong estimate, and none.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ from typing import Literal
 
 LEAST_SHARE = 0.7  # of the prediction
 SMALLEST_PROMPT = 1_024
+MOST_SIGHTINGS = 6
 _PLATEAU = 0.10
+_DIFFERENT = 0.05  # of the prediction: prompts that differ by less say nothing
+_FOLLOWS = 0.5  # share of the prompts' difference that shows in the counts where nothing is cut
+_HALF = 2.2  # some servers keep half the window when they cut, so a prompt this much larger may have passed whole
 _FULL = 0.97
+_UNCOUNTED_BYTES = 7  # a token of the prompt; ordinary text has fewer
 
 State = Literal["whole", "suspected", "truncated", "no_room"]
 
@@ -56,21 +61,37 @@ def judge(
     completion: int | None = None,
 ) -> Verdict:
     """
-    Judge the newest answer by the last two before it and the *window* believed so far.
+    Judge the newest answer by the last ones before it and the *window* believed so far.
     """
     if now.cut:
-        return _judge_cut(now, history[-2:], window)
-    full = window is not None and now.counted + now.cached >= _FULL * window
-    if full and finish_reason == "length" and not completion:
-        return Verdict("no_room", window)
+        return _judge_cut(now, history[-MOST_SIGHTINGS:], window)
+    seen = now.counted + now.cached
+    if window is not None and seen >= _FULL * window and finish_reason == "length" and not completion:
+        return Verdict("no_room", min(seen, window))
     return Verdict("whole")
 
 
+def worth_counting(*, body_bytes: int, counted: int) -> bool:
+    """
+    Tell whether an answer counted so few tokens for its request that the request should be counted after all.
+    """
+    return counted > 0 and body_bytes >= _UNCOUNTED_BYTES * max(counted, SMALLEST_PROMPT)
+
+
 def _judge_cut(now: Sighting, history: tuple[Sighting, ...], window: int | None) -> Verdict:
-    same = [s for s in history if s.cut and abs(s.counted - now.counted) <= _PLATEAU * now.counted]
+    same = [s for s in history if s.cut and _is_wall(now, s)]
     if not same:
         return Verdict("suspected")
-    # Some servers keep half the window when they cut, so a larger prompt may have passed whole.
-    passed = [s.counted + s.cached for s in history if not s.cut]
-    believed = max([now.counted, *(s.counted for s in same), *passed])
+    wall = max(now.counted, *(s.counted for s in same))
+    whole = [s.counted + s.cached for s in history if not s.cut]
+    believed = max([wall, *(passed for passed in whole if passed <= _HALF * wall)])
     return Verdict("truncated", believed if window is None else min(believed, window))
+
+
+def _is_wall(now: Sighting, before: Sighting) -> bool:
+    """
+    Tell whether two different prompts counted the same.
+    """
+    differ = abs(now.predicted - before.predicted) / max(now.predicted, before.predicted)
+    apart = abs(now.counted - before.counted) / max(now.counted, before.counted)
+    return differ >= _DIFFERENT and apart <= min(_PLATEAU, _FOLLOWS * differ)

@@ -1,4 +1,6 @@
-from proxy.windows.truncation import Sighting, Verdict, judge
+import pytest
+
+from proxy.windows.truncation import MOST_SIGHTINGS, Sighting, Verdict, judge, worth_counting
 
 CUT = Sighting(predicted=10_000, counted=2_050)
 
@@ -31,11 +33,46 @@ def test_two_low_counts_of_different_sizes_are_no_wall():
     assert judge(Sighting(10_000, 5_000), history=(Sighting(6_000, 3_000),)).state == "suspected"
 
 
-def test_only_the_last_two_answers_count():
+def test_a_count_that_grows_with_the_prompt_is_a_wrong_estimate():
+    """
+    A conversation grows by little a turn, and so do its counts, whatever the ratio.
+    """
+    history = tuple(Sighting(predicted, round(0.6 * predicted)) for predicted in (10_000, 10_300, 10_800))
+
+    assert judge(Sighting(11_300, 6_780), history=history).state == "suspected"
+
+
+@pytest.mark.parametrize("predicted", [10_000, 10_300])
+def test_the_same_request_twice_proves_nothing(predicted):
+    """
+    Equal prompts have equal counts, cut or not.
+    """
+    assert judge(Sighting(predicted, 6_000), history=(Sighting(10_000, 6_000),)).state == "suspected"
+
+
+def test_a_slow_conversation_shows_the_wall_after_some_turns():
+    """
+    Turns of three per cent add up.
+    """
+    history = tuple(Sighting(predicted, 4_000) for predicted in (10_000, 10_300))
+
+    assert judge(Sighting(10_610, 4_010), history=history) == Verdict("truncated", 4_010)
+
+
+def test_answers_to_small_requests_in_between_hide_nothing():
+    """
+    An agent asks for titles and the like while its conversation runs into the wall.
+    """
+    small = (Sighting(300, 300),) * (MOST_SIGHTINGS - 1)
+
+    assert judge(CUT, history=(Sighting(9_000, 2_048), *small)).state == "truncated"
+
+
+def test_only_the_last_answers_count():
     """
     What happened long ago says nothing of the server now.
     """
-    history = (CUT, Sighting(900, 900), Sighting(900, 900))
+    history = (Sighting(9_000, 2_048), *((Sighting(900, 900),) * MOST_SIGHTINGS))
 
     assert judge(CUT, history=history).state == "suspected"
 
@@ -60,7 +97,7 @@ def test_the_window_is_never_raised_above_what_was_believed():
     """
     A truncation only ever lowers a belief.
     """
-    assert judge(CUT, history=(CUT,), window=2_000).window == 2_000
+    assert judge(CUT, history=(Sighting(9_000, 2_050),), window=2_000).window == 2_000
 
 
 def test_a_small_prompt_proves_nothing():
@@ -83,7 +120,7 @@ def test_an_empty_answer_at_the_end_of_the_window_had_no_room():
     """
     verdict = judge(Sighting(8_000, 8_100), window=8_192, finish_reason="length", completion=0)
 
-    assert verdict == Verdict("no_room", 8_192)
+    assert verdict == Verdict("no_room", 8_100)
 
 
 def test_a_long_answer_that_was_cut_had_room():
@@ -93,3 +130,23 @@ def test_a_long_answer_that_was_cut_had_room():
     verdict = judge(Sighting(8_000, 8_100), window=8_192, finish_reason="length", completion=60)
 
     assert verdict.state == "whole"
+
+
+def test_a_prompt_that_passed_whole_long_before_is_no_window():
+    """
+    A server keeps half its window at least; what passed at four times the wall was another server.
+    """
+    history = (Sighting(9_000, 9_000), Sighting(9_000, 2_050))
+
+    assert judge(CUT, history=history).window == 2_050
+
+
+@pytest.mark.parametrize(
+    ("body_bytes", "counted", "worth"),
+    [(40_000, 9_000, False), (40_000, 2_050, True), (5_000, 100, False), (40_000, 0, False)],
+)
+def test_a_request_is_counted_late_where_its_bytes_speak_against_the_count(body_bytes, counted, worth):
+    """
+    Ordinary text has four bytes a token; twenty are a cut prompt. Small requests and servers that count nothing are let be.
+    """
+    assert worth_counting(body_bytes=body_bytes, counted=counted) is worth
