@@ -160,19 +160,24 @@ class Planner:
         return fixed, fixed + counter.messages(request.messages[leading:])
 
     async def _certainly_small(self, exchange: Exchange, request: ChatRequest) -> bool:
-        bound = upper_bound(request.body)
-        if bound is None or exchange.directives.force or exchange.mode == "observe" or self._conversations.marks:
+        """
+        Tell whether the bytes alone prove that nothing has to be done; most requests end here, and are never counted.
+        """
+        if exchange.directives.force or exchange.mode == "observe" or self._conversations.marks:
             return False
         if exchange.compaction.ask_usage == "always" and request.stream:
             return False
         window = await self._knowledge.window(exchange, request.model)
         if self._over_bytes(exchange, request):
             return False
-        scale = self._knowledge.scale(exchange, request.model, None, 0, bound)
+        size = len(request.body)
+        scale = self._knowledge.scale(exchange, request.model, None, 0, size)
         budget = make_budget(
             exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
         )
-        return bound < self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
+        worth = self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
+        # The look for images comes last: it reads the whole body.
+        return size < worth and upper_bound(request.body) is not None
 
     def _over_bytes(self, exchange: Exchange, request: ChatRequest) -> bool:
         most = self._bodies.limit(exchange)

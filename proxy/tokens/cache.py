@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-ENTRY_BYTES = 192  # a key of 24 bytes, a small integer and their share of the dictionary, rounded up
+ENTRY_BYTES = 128  # two integers and their share of the dictionary, rounded up
 
 
 class CountCache:
@@ -19,21 +19,14 @@ class CountCache:
 
     def __init__(self, *, max_bytes: int = 48 * 1024 * 1024) -> None:
         self._generation = max(1, max_bytes // ENTRY_BYTES // 2)
-        self._young: dict[bytes, int] = {}
-        self._old: dict[bytes, int] = {}
+        self._young: dict[int, int] = {}
+        self._old: dict[int, int] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    @property
-    def size_bytes(self) -> int:
-        """
-        About how much memory the entries take.
-        """
-        return len(self) * ENTRY_BYTES
-
-    def get(self, key: bytes) -> int | None:
+    def get(self, key: int) -> int | None:
         """
         Return the count kept under *key*.
         """
@@ -44,7 +37,7 @@ class CountCache:
                 self.put(key, count)
         return count
 
-    def put(self, key: bytes, count: int) -> None:
+    def put(self, key: int, count: int) -> None:
         """
         Keep *count* under *key*.
         """
