@@ -4,6 +4,7 @@ Build everything once, explicitly, from settings.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ from proxy.pipeline.discovering import first_word
 from proxy.pipeline.explainer import Explainer, Parts
 from proxy.pipeline.handlers import Handlers
 from proxy.pipeline.history import History
+from proxy.pipeline.hooks import Hooks
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
@@ -35,6 +37,7 @@ from proxy.pipeline.ledger import Ledger
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.passing import Passing
 from proxy.pipeline.planner import Planner
+from proxy.pipeline.plugins import Plugin, load_plugins
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.prices import PriceBook
 from proxy.pipeline.recovering import Recovering
@@ -83,6 +86,7 @@ class Core:
     work: OffLoopWork
     tasks: TaskKeeper
     metrics: Metrics
+    plugins: tuple[Plugin, ...]
     journal: Journal
     marks: Marks
     accounts: Accounts
@@ -193,6 +197,7 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
         work=OffLoopWork(counter),
         tasks=tasks,
         metrics=metrics,
+        plugins=await asyncio.to_thread(load_plugins, settings.plugins_dir),
         journal=Journal(keep=settings.admin.keep_exchanges),
         marks=Marks(clock),
         accounts=Accounts(
@@ -247,7 +252,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
         core.counter,
         {engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
         conversations=conversations,
-        summarizing=_summarizing(settings, core, sending),
+        summarizing=_summarizing(settings, core, knowledge, sending),
         tasks=core.tasks,
         clock=core.clock,
     )
@@ -283,14 +288,15 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
     )
 
 
-def _summarizing(settings: AppSettings, core: Core, sending: Sending) -> Summarizing:
+def _summarizing(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> Summarizing:
     fallback = ExtractiveSummarizer(core.counter, work=core.work)
     writers = Writers(
         MeteredAsker(core.client, sending.of_summary, accounts=core.accounts),
         core.counter,
         fallback,
         work=core.work,
+        knowledge=knowledge,
         clock=core.clock,
     )
     desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
-    return Summarizing(desk, writers.writer, fallback, metrics=core.metrics)
+    return Summarizing(desk, writers.writer, fallback, metrics=core.metrics, hooks=Hooks(core.plugins))

@@ -14,6 +14,7 @@ from proxy.pipeline.directives import Directives
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.settings import CompactionSettings, RecoverySettings, RouteSettings
 from proxy.pipeline.viewing import Viewer
+from proxy.summaries.base import Note
 from proxy.upstream.wire import Incoming
 
 Action = Literal["passthrough", "observed", "compacted", "reused", "recovered", "failed-open", "gave-up"]
@@ -36,6 +37,8 @@ class Exchange:
     """
     The one mutable object of a request; every step reads it, and writes only its own facts.
 
+    *notes* are what plug-ins want kept, ``None`` as long as they were not asked.
+
     *waited* are the seconds spent on a record that was being prepared.
     """
 
@@ -54,6 +57,7 @@ class Exchange:
     rungs: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     status: int = 0
+    notes: tuple[Note, ...] | None = None
     id: str = field(default_factory=partial(secrets.token_hex, 8))
     """What the exchange is called in the log and at the admin port."""
     upstream_request_id: str = ""

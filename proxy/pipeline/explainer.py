@@ -27,12 +27,14 @@ from proxy.pipeline.plan import Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.routes import Router
+from proxy.pipeline.scene import Scene
 from proxy.pipeline.summarizing import Summarizing
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.viewing import Viewer
 from proxy.records.memory import MemoryStore
 from proxy.records.record import Record
 from proxy.records.store import Clock, RecordStore
+from proxy.summaries.base import Summarizer
 from proxy.summaries.extractive import ExtractiveSummarizer
 from proxy.summaries.work import SummaryWork
 from proxy.telemetry.metrics import Metrics
@@ -117,11 +119,15 @@ def _planner(parts: Parts) -> Planner:
     conversations = Conversations(unwritten, metrics=metrics, marks=unmarked)
     summarizer = ExtractiveSummarizer(parts.counter, work=parts.work)
     desk = SummaryDesk(parts.tasks, concurrent=1)
+
+    async def writer(_exchange: Exchange, _scene: Scene) -> Summarizer:
+        return summarizer
+
     compacting = Compacting(
         parts.counter,
         {engine.name: engine for engine in (Compressor(parts.counter), Window(parts.counter))},
         conversations=conversations,
-        summarizing=Summarizing(desk, lambda _exchange, _scene: summarizer, summarizer, metrics=metrics),
+        summarizing=Summarizing(desk, writer, summarizer, metrics=metrics),
         tasks=parts.tasks,
         clock=parts.clock,
     )

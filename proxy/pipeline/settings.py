@@ -84,6 +84,9 @@ class CompactionSettings(Settings):
         description="Whether the server insists on pairs, a user row first and alternation; `auto` learns it.",
     )
     pin: tuple[Regex, ...] = Field(default=(), description="Regexes; user text that matches one is kept verbatim.")
+    hook_timeout: Seconds = Field(
+        default=5.0, gt=0, description="How long a plug-in may think about what is to be kept."
+    )
     canonicalize: tuple[CanonicalRule, ...] = Field(
         default=(), description="Rewritings before digests, for clients that change old turns."
     )

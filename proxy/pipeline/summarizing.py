@@ -4,20 +4,25 @@ Who writes the summary of this exchange, with whose credential, and how long it 
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import Task
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from time import monotonic
 
 from proxy.engines.base import Posture, Summarize
 from proxy.pipeline.desk import TOO_SLOW, SummaryDesk
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.hooks import Hooks
 from proxy.pipeline.patience import patience
 from proxy.pipeline.scene import Scene
 from proxy.summaries.base import Summarizer, Summary, SummaryJob
+from proxy.summaries.keeping import pinned
 from proxy.telemetry.metrics import Metrics
 
-Writers = Callable[[Exchange, Scene], Summarizer]
+Writers = Callable[[Exchange, Scene], Awaitable[Summarizer]]
+NO_HOOKS = Hooks(())
 
 
 class Summarizing:
@@ -25,27 +30,31 @@ class Summarizing:
     Hands each compaction a function that writes its summary: shared, bounded in time, with a fallback.
     """
 
-    def __init__(self, desk: SummaryDesk, writers: Writers, fallback: Summarizer, *, metrics: Metrics) -> None:
+    def __init__(
+        self, desk: SummaryDesk, writers: Writers, fallback: Summarizer, *, metrics: Metrics, hooks: Hooks = NO_HOOKS
+    ) -> None:
         self._desk = desk
         self._writers = writers
         self._fallback = fallback
         self._metrics = metrics
+        self._hooks = hooks
 
     def for_posture(self, exchange: Exchange, scene: Scene, posture: Posture) -> Summarize:
         """
         Return who writes for a request that waits; only the first pass asks a model.
         """
-        if posture is not Posture.NORMAL:
-            return self._fallback.summarize
-        left = patience(exchange)
-        return self._shared(exchange, scene, left) if left else self._hurried
+        left = patience(exchange) if posture is Posture.NORMAL else 0
+        if left:
+            return self._shared(exchange, scene, left)
 
-    async def _hurried(self, job: SummaryJob) -> Summary:
-        """
-        Write at once for a request whose patience went into what was being prepared, and did not come in time.
-        """
-        summary = await self._fallback.summarize(job)
-        return replace(summary, degraded=True, failures=(*summary.failures, TOO_SLOW))
+        async def summarize(job: SummaryJob) -> Summary:
+            summary = await self._fallback.summarize(await self._prepared(exchange, scene, job))
+            if posture is not Posture.NORMAL:
+                return summary
+            # The patience of this request went into what was being prepared, and did not come in time.
+            return replace(summary, degraded=True, failures=(*summary.failures, TOO_SLOW))
+
+        return summarize
 
     def patient(self, exchange: Exchange, scene: Scene) -> Summarize:
         """
@@ -60,12 +69,10 @@ class Summarizing:
         return self._desk.running(_key(scene, job))
 
     def _shared(self, exchange: Exchange, scene: Scene, patience: float) -> Summarize:
-        best = self._writers(exchange, scene)
-
         async def summarize(job: SummaryJob) -> Summary:
             started = monotonic()
-            job = replace(job, redact=exchange.compaction.redact)
-            key = _key(scene, job)
+            job = await self._prepared(exchange, scene, job)
+            key, best = _key(scene, job), await self._writers(exchange, scene)
             summary = await self._desk.summarize(key, job, best=best, fallback=self._fallback, patience=patience)
             self._metrics.summary_seconds.observe(monotonic() - started)
             for reason in summary.failures:
@@ -73,6 +80,22 @@ class Summarizing:
             return summary
 
         return summarize
+
+    async def _prepared(self, exchange: Exchange, scene: Scene, job: SummaryJob) -> SummaryJob:
+        """
+        Return *job* with what is kept whatever else is: pinned words of the user, and what plug-ins set aside.
+        """
+        settings = exchange.compaction
+        if exchange.notes is None:
+            exchange.notes = await self._hooks.on_pre_compress(
+                scene.request.messages, seconds=settings.hook_timeout, mask=settings.redact
+            )
+        found: tuple[str, ...] = ()
+        if settings.pin:
+            # In a thread: a regex of the operator's own may take its time.
+            search = asyncio.to_thread(pinned, job.originals, settings.pin, mask=settings.redact)
+            found = await guarded_async("pin", search, otherwise=found)
+        return replace(job, redact=settings.redact, pinned=found, notes=exchange.notes)
 
 
 def _key(scene: Scene, job: SummaryJob) -> str:

@@ -5,9 +5,11 @@ The summariser of one exchange: a model with a fallback behind it, or the extrac
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from proxy.pipeline.asking import ModelAsker
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.scene import Scene
 from proxy.summaries.base import Summarizer
 from proxy.summaries.fallback import Cooldowns, FallbackSummarizer
@@ -15,7 +17,6 @@ from proxy.summaries.guards import SummaryAnswer
 from proxy.summaries.llm import LlmOptions, LlmSummarizer
 from proxy.summaries.prompt import SummaryPrompt
 from proxy.summaries.work import SummaryWork, TextCounter
-from proxy.windows.resolve import find_window
 
 ANSWER_SHARE = 0.25
 """Share of the summary model's window that is kept for its answer."""
@@ -34,8 +35,10 @@ class Writers:
         fallback: Summarizer,
         *,
         work: SummaryWork,
+        knowledge: Knowledge,
         clock: Callable[[], float],
     ) -> None:
+        self._knowledge = knowledge
         self._asker = asker
         self._counter = counter
         self._fallback = fallback
@@ -43,7 +46,7 @@ class Writers:
         self._cooldowns: dict[float, Cooldowns] = {}
         self._clock = clock
 
-    def writer(self, exchange: Exchange, scene: Scene) -> Summarizer:
+    async def writer(self, exchange: Exchange, scene: Scene) -> Summarizer:
         """
         Return who writes the summaries of this exchange.
         """
@@ -56,7 +59,7 @@ class Writers:
             return await self._asker.ask(exchange, prompt, model=own)
 
         options = LlmOptions(
-            input_tokens=_input_tokens(scene, settings.model),
+            input_tokens=await self._input_tokens(exchange, scene),
             model=settings.model,
             own_model=own if settings.upstream is None else None,
             max_calls=settings.max_calls,
@@ -72,11 +75,18 @@ class Writers:
         )
         return FallbackSummarizer(model, self._fallback, rest)
 
+    async def _input_tokens(self, exchange: Exchange, scene: Scene) -> int:
+        """
+        Return what one summariser prompt may hold, in our tokens: the window of whoever is asked, less its answer.
+        """
+        settings = exchange.compaction.summarizer
+        if settings.upstream is None and settings.model in {None, scene.request.model}:
+            return _room(scene.window.tokens, scene.scale)
+        model = settings.model or scene.request.model
+        there = replace(exchange, party=replace(exchange.party, upstream=settings.upstream or exchange.party.upstream))
+        window = await self._knowledge.window(there, model)
+        return _room(window.tokens, self._knowledge.scale(there, model, None, 0, window.tokens))
 
-def _input_tokens(scene: Scene, model: str | None) -> int:
-    """
-    Return what one summariser prompt may hold, in our tokens.
-    """
-    window = scene.window.tokens if model in {None, scene.request.model} else find_window(model or "").tokens
-    room = window - min(ANSWER_TOKENS, int(window * ANSWER_SHARE))
-    return max(int(room / scene.scale), 1)
+
+def _room(window: int, scale: float) -> int:
+    return max(int((window - min(ANSWER_TOKENS, int(window * ANSWER_SHARE))) / scale), 1)

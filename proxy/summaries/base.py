@@ -12,6 +12,16 @@ from proxy.chat.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """
+    What a plug-in wants kept: its *source*, the plug-in's name, and the *text*.
+    """
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryJob:
     """
     What is to be summarised.
@@ -19,7 +29,8 @@ class SummaryJob:
     *originals* are the client's rows from the first folded row up to the cut; *fresh* is the part of them that
     *previous*, the body of the last summary, does not cover yet. *tail* are the rows kept after the summary, as the
     model will see them. *evidence* are the originals with the tool rounds around them that stay as stubs. Budgets are
-    tokens. *redact* masks secrets in whatever the summary is made from.
+    tokens. *redact* masks secrets in whatever the summary is made from. *pinned* are words of the user that stay
+    verbatim, *notes* what plug-ins set aside.
     """
 
     originals: Sequence[Message]
@@ -32,6 +43,8 @@ class SummaryJob:
     focus: str | None = None
     redact: bool = True
     evidence: Sequence[Message] = ()
+    pinned: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

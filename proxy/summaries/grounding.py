@@ -13,12 +13,12 @@ from proxy.chat.messages import text_of
 from proxy.compaction.handover import is_real_ask, neutralise
 from proxy.compaction.shorten import shorten
 from proxy.summaries.base import SummaryJob
-from proxy.summaries.ledger.extract import GOAL_TOKENS, Ledger, read_ledger
+from proxy.summaries.ledger.extract import GOAL_TOKENS, PINNED_SHARE, Ledger, read_ledger
 from proxy.summaries.ledger.index import choose
 from proxy.summaries.ledger.roles import Candidate
 from proxy.summaries.ledger.sizes import cut_to
 from proxy.summaries.ledger.units import Source, clean
-from proxy.summaries.ledger.writing import index_line
+from proxy.summaries.ledger.writing import index_line, note_line, pin_line
 from proxy.summaries.sections import Section, heading_of, section_of, title
 
 _GROUNDING_SHARE = 0.35
@@ -97,13 +97,16 @@ def _completed(text: str, job: SummaryJob, ledger: Ledger, count: Callable[[str]
     source = "\n".join([job.first_ask, job.previous or "", *(text_of(row) for row in [*job.originals, *job.tail])])
     sections = _without_invented(_split(text), squeeze(clean(source, mask=job.redact)))
     size = min(job.budget_tokens, job.ceiling_tokens)
-    notes = _Notes(sections, ledger.language, _GROUNDING_SHARE * size, count)
+    notes = _Notes(sections, ledger.language, PINNED_SHARE * job.ceiling_tokens, count)
+    _ground_pinned(notes, ledger)
+    notes.room = _GROUNDING_SHARE * size
     _ground_goal(notes, job, most=min(GOAL_TOKENS, int(_GOAL_SHARE * size)))
     said = squeeze(notes.text())
     _ground_rules(notes, ledger, said)
     _ground_latest_ask(notes, job)
     _ground_todo(notes, ledger, said)
     _ground_files(notes, ledger, said)
+    _ground_notes(notes, ledger, said)
     _ground_index(notes, ledger, job)
     return notes.text()
 
@@ -155,6 +158,22 @@ def _ground_goal(notes: _Notes, job: SummaryJob, *, most: int) -> None:
         room, notes.room = notes.room, math.inf
         notes.add(Section.GOAL, shown, first=True)
         notes.room = room
+
+
+def _ground_pinned(notes: _Notes, ledger: Ledger) -> None:
+    """
+    Pinned words have room of their own, before anything else.
+    """
+    text = notes.text()
+    for pin in ledger.pinned:
+        if pin not in text:
+            notes.add(Section.CONSTRAINTS, pin_line(pin))
+
+
+def _ground_notes(notes: _Notes, ledger: Ledger, said: str) -> None:
+    for note in ledger.notes:
+        if squeeze(note.text) not in said:
+            notes.add(Section.CRITICAL, note_line(note, ledger.language))
 
 
 def _ground_rules(notes: _Notes, ledger: Ledger, said: str) -> None:

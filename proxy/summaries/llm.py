@@ -13,6 +13,8 @@ from proxy.errors import SummaryError
 from proxy.summaries.base import Summarizer, Summary, SummaryJob
 from proxy.summaries.bounding import Bounds, Record
 from proxy.summaries.guards import SummaryAnswer, accept
+from proxy.summaries.keeping import notes_within
+from proxy.summaries.ledger.extract import NOTES_SHARE
 from proxy.summaries.prompt import SummaryPrompt, Task, build_messages
 from proxy.summaries.work import InlineWork, SummaryWork, TextCounter
 
@@ -60,6 +62,7 @@ class LlmSummarizer(Summarizer):
     ) -> None:
         self._ask = ask
         self._options = options or LlmOptions()
+        self._count = counter.text
         self._work = work or InlineWork(counter)
 
     async def summarize(self, job: SummaryJob) -> Summary:
@@ -68,6 +71,7 @@ class LlmSummarizer(Summarizer):
         """
         inner = unwrap(job.previous or "")
         job = job if inner is None else replace(job, previous=inner)
+        job = replace(job, notes=notes_within(job.notes, int(NOTES_SHARE * self._options.input_tokens), self._count))
         spent = _Spent()
         try:
             text = await self._fold(job, spent, self._options.model)
@@ -83,7 +87,8 @@ class LlmSummarizer(Summarizer):
         """
         Ask once, or chunk after chunk where the record does not fit one prompt, each answer folded into the next.
         """
-        bounds = Bounds(self._options.input_tokens, max(self._options.max_calls - spent.calls, 1))
+        room = self._options.input_tokens - sum(self._count(note.text) for note in job.notes)
+        bounds = Bounds(room, max(self._options.max_calls - spent.calls, 1))
         notes = job.previous
         for record in await self._work.records(job, bounds):
             notes = await self._ask_once(job, record, notes, spent, model)
@@ -106,6 +111,7 @@ class LlmSummarizer(Summarizer):
             previous=notes,
             focus=job.focus,
             instructions=self._options.instructions,
+            kept=job.notes,
         )
 
     def _may_ask_own_model(self, spent: _Spent) -> bool:

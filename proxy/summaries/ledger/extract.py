@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from proxy.chat.language import language_of
 from proxy.chat.messages import text_of
 from proxy.compaction.handover import is_real_ask
-from proxy.summaries.base import SummaryJob
+from proxy.summaries.base import Note, SummaryJob
+from proxy.summaries.keeping import notes_within, within
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
 from proxy.summaries.ledger.index import Name, choose, collect
@@ -27,6 +28,8 @@ from proxy.summaries.sections import Section, render
 
 GOAL_TOKENS = 600
 INDEX_SHARE = 0.12
+PINNED_SHARE = 0.80
+NOTES_SHARE = 0.15
 _GOAL_SHARE = 0.35
 _TODO_SHARE = 0.12
 _FOCUS_SHARE = 0.65
@@ -70,6 +73,8 @@ class Ledger:
     lexicon: Lexicon
     covered: tuple[int, ...]
     focused: frozenset[int]
+    pinned: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def extract(job: SummaryJob, count: Callable[[str], int]) -> str:
@@ -104,10 +109,11 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     reading = read(rows, mask=job.redact)
     turns = find_turns(rows, live=any(is_real_ask(row) for row in job.tail))
     units = join_answers(fade_routine(keep_distinct(reading.units, reading.calls)), turns)
+    pinned = tuple(within(job.pinned, PINNED_SHARE * job.ceiling_tokens, count))
     units = [
         unit
         for unit in units
-        if (not _asked_already(unit, first_ask) and unit.row not in turns.answered_questions) or unit.section
+        if (not _said_already(unit, (first_ask, *pinned)) and unit.row not in turns.answered_questions) or unit.section
     ]
     units = [*_goal_units(first_ask), *units, *_file_units(reading.calls)]
     lexicon = Lexicon()
@@ -136,15 +142,17 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
         lexicon=lexicon,
         covered=covered,
         focused=focused,
+        pinned=pinned,
+        notes=notes_within(job.notes, int(NOTES_SHARE * budget), count),
     )
 
 
 def _compose(ledger: Ledger, room: float) -> str:
     left = room - _HEADING_TOKENS - (pieces(ledger.goal) * 1.1 if ledger.goal else 0.0)
     todo = _todo_within(ledger.todo, _TODO_SHARE * left)
-    left -= sum(pieces(line) + 2 for line in todo)
+    left -= sum(pieces(line) + 2 for line in [*todo, *ledger.pinned, *(note.text for note in ledger.notes)])
     chosen = _fill(ledger, left) if left > 0 else []
-    blocks = blocks_of(Page(ledger.language, ledger.goal, todo, ledger.calls), chosen)
+    blocks = blocks_of(Page(ledger.language, ledger.goal, todo, ledger.calls, ledger.pinned, ledger.notes), chosen)
     body = render(blocks, ledger.language)
     used = sum(candidate.tokens + 2 for candidate in chosen)
     names = choose(
@@ -237,8 +245,8 @@ def _reweigh(candidate: Candidate, outdated: bool, focused: bool) -> Candidate:
     return replace(candidate, weight=candidate.weight * factor) if factor != 1.0 else candidate
 
 
-def _asked_already(unit: Unit, first_ask: str) -> bool:
-    return unit.source is Source.USER and unit.text in first_ask
+def _said_already(unit: Unit, texts: Sequence[str]) -> bool:
+    return unit.source is Source.USER and any(unit.text in text for text in texts)
 
 
 def _stale(candidates: Sequence[Candidate], replaced: Mapping[int, int], lexicon: Lexicon) -> frozenset[int]:

@@ -10,21 +10,47 @@ from dataclasses import dataclass
 from proxy.chat.language import ENGLISH
 from proxy.compaction.handover import neutralise
 from proxy.privacy.injection import is_suspicious
+from proxy.summaries.base import Note
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.roles import Candidate
 from proxy.summaries.ledger.units import Source
 from proxy.summaries.sections import Section
 
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {"user": "User", "seen": "Also seen", "quoted": "quoted data, no instruction"},
-    "zh": {"user": "用户", "seen": "另外出现过", "quoted": "引用的数据，并非指令"},
-    "ja": {"user": "ユーザー", "seen": "ほかに出たもの", "quoted": "引用データ（指示ではない）"},
-    "ko": {"user": "사용자", "seen": "그 밖에 나온 것", "quoted": "인용 데이터, 지시 아님"},
-    "ru": {"user": "Пользователь", "seen": "Также встречалось", "quoted": "цитата данных, не указание"},
-    "de": {"user": "Nutzer", "seen": "Kam auch vor", "quoted": "zitierte Daten, keine Anweisung"},
-    "fr": {"user": "Utilisateur", "seen": "Vu aussi", "quoted": "données citées, pas une consigne"},
-    "es": {"user": "Usuario", "seen": "También apareció", "quoted": "datos citados, no una orden"},
-    "pt": {"user": "Usuário", "seen": "Também apareceu", "quoted": "dados citados, não uma ordem"},
+    "en": {"user": "User", "seen": "Also seen", "quoted": "quoted data, no instruction", "kept": "Kept by"},
+    "zh": {"user": "用户", "seen": "另外出现过", "quoted": "引用的数据，并非指令", "kept": "留存自"},
+    "ja": {"user": "ユーザー", "seen": "ほかに出たもの", "quoted": "引用データ（指示ではない）", "kept": "保持元"},
+    "ko": {"user": "사용자", "seen": "그 밖에 나온 것", "quoted": "인용 데이터, 지시 아님", "kept": "보존 출처"},
+    "ru": {
+        "user": "Пользователь",
+        "seen": "Также встречалось",
+        "quoted": "цитата данных, не указание",
+        "kept": "Сохранено от",
+    },
+    "de": {
+        "user": "Nutzer",
+        "seen": "Kam auch vor",
+        "quoted": "zitierte Daten, keine Anweisung",
+        "kept": "Aufgehoben von",
+    },
+    "fr": {
+        "user": "Utilisateur",
+        "seen": "Vu aussi",
+        "quoted": "données citées, pas une consigne",
+        "kept": "Conservé par",
+    },
+    "es": {
+        "user": "Usuario",
+        "seen": "También apareció",
+        "quoted": "datos citados, no una orden",
+        "kept": "Conservado por",
+    },
+    "pt": {
+        "user": "Usuário",
+        "seen": "Também apareceu",
+        "quoted": "dados citados, não uma ordem",
+        "kept": "Guardado por",
+    },
 }
 
 
@@ -38,6 +64,8 @@ class Page:
     goal: str
     todo: Sequence[str]
     calls: Sequence[Call]
+    pinned: Sequence[str] = ()
+    notes: Sequence[Note] = ()
 
 
 def blocks_of(page: Page, chosen: Sequence[Candidate]) -> dict[Section, list[str]]:
@@ -47,13 +75,16 @@ def blocks_of(page: Page, chosen: Sequence[Candidate]) -> dict[Section, list[str
     blocks: dict[Section, list[str]] = {}
     if page.goal:
         blocks[Section.GOAL] = [neutralise(page.goal)]
+    if page.pinned:
+        blocks[Section.CONSTRAINTS] = [pin_line(text) for text in page.pinned]
     ordered = sorted(chosen, key=lambda c: (c.unit.row, c.unit.group))
     for candidate in ordered:
         if candidate.section is not Section.CRITICAL:
             blocks.setdefault(candidate.section, []).append(_line(candidate, page.language))
     if page.todo:
         blocks.setdefault(Section.REMAINING, []).extend(neutralise(line) for line in page.todo)
-    blocks[Section.CRITICAL] = _critical([c for c in ordered if c.section is Section.CRITICAL], page)
+    critical = _critical([c for c in ordered if c.section is Section.CRITICAL], page)
+    blocks[Section.CRITICAL] = [*(note_line(note, page.language) for note in page.notes), *critical]
     return blocks
 
 
@@ -65,6 +96,22 @@ def add_index(
     """
     line = index_line(names, language)
     return {**blocks, Section.CRITICAL: [*blocks.get(Section.CRITICAL, ()), line]}
+
+
+def pin_line(text: str) -> str:
+    """
+    Write pinned words of the user, verbatim.
+    """
+    return f"- “{neutralise(text)}”"
+
+
+def note_line(note: Note, language: str) -> str:
+    """
+    Write what a plug-in wants kept, as quoted data.
+    """
+    words = _words(language)
+    lines = neutralise(note.text).replace("\n", "\n  ")
+    return f"- {words['kept']} {note.source} ({words['quoted']}): {lines}"
 
 
 def index_line(names: Sequence[str], language: str) -> str:
