@@ -290,13 +290,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
 
 def _summarizing(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> Summarizing:
     fallback = ExtractiveSummarizer(core.counter, work=core.work)
-    writers = Writers(
-        MeteredAsker(core.client, sending.of_summary, accounts=core.accounts),
-        core.counter,
-        fallback,
-        work=core.work,
-        knowledge=knowledge,
-        clock=core.clock,
-    )
+    asker = MeteredAsker(core.client, sending.of_summary, accounts=core.accounts)
+    writers = Writers(asker, core.counter, fallback, work=core.work, knowledge=knowledge, clock=core.clock)
     desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
     return Summarizing(desk, writers.writer, fallback, metrics=core.metrics, hooks=Hooks(core.plugins))
