@@ -7,89 +7,44 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import structlog
 
 from proxy.admin.contract import AdminSource
 from proxy.admin.local import LocalSource, Rooms
+from proxy.assembly import Core, serving_of
 from proxy.config.settings import AppSettings
-from proxy.engines.compressor import Compressor
-from proxy.engines.window import Window as WindowEngine
-from proxy.pipeline.accounts import Accounts, MeteredAsker
-from proxy.pipeline.chat_completions import ChatCompletions, Steps
+from proxy.pipeline.accounts import Accounts
 from proxy.pipeline.chores import start_chores
-from proxy.pipeline.compacting import Compacting
-from proxy.pipeline.conversations import Conversations
-from proxy.pipeline.desk import SummaryDesk
 from proxy.pipeline.diagnosis import Diagnosing
 from proxy.pipeline.discovering import first_word
-from proxy.pipeline.explainer import Explainer, Parts
-from proxy.pipeline.handlers import Handlers
+from proxy.pipeline.explainer import Explainer
 from proxy.pipeline.history import History
-from proxy.pipeline.hooks import Hooks
-from proxy.pipeline.identify import Identifier
 from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
-from proxy.pipeline.learning import Learning
 from proxy.pipeline.ledger import Ledger
 from proxy.pipeline.marks import Marks
-from proxy.pipeline.passing import Passing
-from proxy.pipeline.planner import Planner
-from proxy.pipeline.plugins import Plugin, load_plugins
-from proxy.pipeline.prepare import Preparation
+from proxy.pipeline.plugins import load_plugins
 from proxy.pipeline.prices import PriceBook
-from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
-from proxy.pipeline.second_look import SecondLook
-from proxy.pipeline.sending import Sending
-from proxy.pipeline.settling import Settling
-from proxy.pipeline.summarizing import Summarizing
 from proxy.pipeline.tasks import TaskKeeper
-from proxy.pipeline.viewing import Viewer
 from proxy.pipeline.work import OffLoopWork
-from proxy.pipeline.writers import Writers
 from proxy.records.open import open_store
 from proxy.records.secret import load_secret
-from proxy.records.store import RecordStore
 from proxy.server.app import Edge
 from proxy.server.readiness import readiness
 from proxy.server.run import Listening
-from proxy.summaries.extractive import ExtractiveSummarizer
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.cache import CountCache
 from proxy.tokens.counter import TokenCounter
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.discovery import WindowDiscovery
-from proxy.upstream.passthrough import PassthroughHandler
 
 log = structlog.get_logger()
 COUNT_CACHE_BYTES = 32 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Core:
-    """
-    What every room shares, and what has to be let go of at the end.
-    """
-
-    clock: Callable[[], float]
-    store: RecordStore
-    secret: bytes
-    vocabulary: Vocabulary
-    counter: TokenCounter
-    router: Router
-    client: UpstreamClient
-    discovery: WindowDiscovery
-    work: OffLoopWork
-    tasks: TaskKeeper
-    metrics: Metrics
-    plugins: tuple[Plugin, ...]
-    journal: Journal
-    marks: Marks
-    accounts: Accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,27 +101,42 @@ async def build(
     Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
     """
     core = await _core(settings, environ or {}, vocabulary or Vocabulary())
-    sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
     knowledge = _knowledge(settings, core)
-    chat = _chat(settings, core, knowledge, sending)
+    serving = serving_of(settings, core, knowledge)
     edge = Edge(
-        Handlers(chat, Passing(PassthroughHandler(core.client, sending.of_request), core.router)),
+        serving.handler,
         limits=settings.limits,
         keepalive_after=core.router.keepalive_after,
         ready=lambda: readiness(core.store, core.vocabulary),
         client_keys=settings.client_keys,
     )
     core.metrics.watch(core.metrics.inflight, lambda: edge.inflight)
-    explainer = _explainer(settings, core, knowledge)
-    return Proxy(
-        settings,
-        edge,
-        _admin(settings, core, knowledge, explainer),
-        explainer,
-        _diagnosing(settings, core, knowledge),
-        knowledge,
-        core,
+    explainer = Explainer(serving.parts)
+    admin = _admin(settings, core, knowledge, explainer)
+    return Proxy(settings, edge, admin, explainer, serving.diagnosing, knowledge, core)
+
+
+def renew(proxy: Proxy, settings: AppSettings) -> Proxy:
+    """
+    Return *proxy* under other *settings*: new requests go by them, those that run end under the old ones.
+
+    Both share ports, store, and all that was learned and counted; either one closes them all.
+    """
+    old = proxy.core
+    core = replace(
+        old,
+        router=_router(settings),
+        client=old.client.renewed(settings.upstreams),
+        discovery=old.discovery.renewed(settings.upstreams, client_keys=settings.client_keys),
+        accounts=old.accounts.renewed(settings.upstreams, settings.models),
     )
+    knowledge = proxy.knowledge.renewed(settings.upstreams, settings.models, discover=first_word(core.discovery))
+    serving = serving_of(settings, core, knowledge)
+    proxy.explainer.renew(serving.parts)
+    proxy.edge.serve_with(
+        serving.handler, keepalive_after=core.router.keepalive_after, client_keys=settings.client_keys
+    )
+    return replace(proxy, settings=settings, diagnosing=serving.diagnosing, knowledge=knowledge, core=core)
 
 
 async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
@@ -180,12 +150,7 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
         secret=await load_secret(store, settings.store),
         vocabulary=vocabulary,
         counter=counter,
-        router=Router(
-            settings.routes,
-            first_upstream=next(iter(settings.upstreams)),
-            compaction=settings.compaction,
-            recovery=settings.recovery,
-        ),
+        router=_router(settings),
         client=UpstreamClient(settings.upstreams, environ=environ),
         discovery=WindowDiscovery(
             settings.upstreams,
@@ -217,16 +182,13 @@ def _knowledge(settings: AppSettings, core: Core) -> Knowledge:
     )
 
 
-def _explainer(settings: AppSettings, core: Core, knowledge: Knowledge) -> Explainer:
-    identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    viewer = Viewer(settings.limits.json_depth)
-    shared = (core.counter, core.router, identifier, knowledge, viewer)
-    return Explainer(Parts(*shared, core.store, core.work, core.tasks, core.clock))
-
-
-def _diagnosing(settings: AppSettings, core: Core, knowledge: Knowledge) -> Diagnosing:
-    identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    return Diagnosing(knowledge, identifier, core.discovery, core.vocabulary, clock=core.clock)
+def _router(settings: AppSettings) -> Router:
+    return Router(
+        settings.routes,
+        first_upstream=next(iter(settings.upstreams)),
+        compaction=settings.compaction,
+        recovery=settings.recovery,
+    )
 
 
 def _admin(settings: AppSettings, core: Core, knowledge: Knowledge, explainer: Explainer) -> AdminSource:
@@ -243,54 +205,3 @@ def _admin(settings: AppSettings, core: Core, knowledge: Knowledge, explainer: E
             explain=explainer.of_body,
         )
     )
-
-
-def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> ChatCompletions:
-    identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    conversations = Conversations(core.store, metrics=core.metrics, marks=core.marks)
-    compacting = Compacting(
-        core.counter,
-        {engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
-        conversations=conversations,
-        summarizing=_summarizing(settings, core, knowledge, sending),
-        tasks=core.tasks,
-        clock=core.clock,
-    )
-    preparation = Preparation(compacting, conversations, core.tasks)
-    planner = Planner(
-        core.counter,
-        conversations=conversations,
-        identifier=identifier,
-        knowledge=knowledge,
-        compacting=compacting,
-        preparation=preparation,
-    )
-    learning = Learning(knowledge, metrics=core.metrics)
-    return ChatCompletions(
-        core.router,
-        identifier,
-        Steps(
-            planner,
-            Recovering(planner, sending.send, learning, metrics=core.metrics),
-            Settling(
-                SecondLook(learning, planner.measured, core.tasks),
-                preparation,
-                metrics=core.metrics,
-                journal=core.journal,
-                accounts=core.accounts,
-                clock=core.clock,
-            ),
-            core.metrics,
-            Viewer(settings.limits.json_depth),
-        ),
-        clock=core.clock,
-        disclose=settings.disclose,
-    )
-
-
-def _summarizing(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> Summarizing:
-    fallback = ExtractiveSummarizer(core.counter, work=core.work)
-    asker = MeteredAsker(core.client, sending.of_summary, accounts=core.accounts)
-    writers = Writers(asker, core.counter, fallback, work=core.work, knowledge=knowledge, clock=core.clock)
-    desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
-    return Summarizing(desk, writers.writer, fallback, metrics=core.metrics, hooks=Hooks(core.plugins))

@@ -4,7 +4,7 @@ The books: what each exchange and each summary took, in tokens and money.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from typing_extensions import override
 
@@ -14,11 +14,13 @@ from proxy.pipeline.ledger import Ledger, Sums
 from proxy.pipeline.money import Price, Tokens, counted, without_proxy
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.prices import PriceBook
+from proxy.pipeline.settings import ModelSettings
 from proxy.pipeline.watching import Seen
 from proxy.summaries.guards import SummaryAnswer
 from proxy.summaries.prompt import SummaryPrompt
 from proxy.telemetry.metrics import Metrics
 from proxy.upstream.client import UpstreamClient
+from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.target import UpstreamTarget
 
 TOKENS = ("before_tokens", "prompt_tokens", "cached_tokens", "completion_tokens")
@@ -36,6 +38,13 @@ class Accounts:
         self.ledger = ledger
         self._metrics = metrics
         self._clock = clock
+
+    def renewed(self, upstreams: Mapping[str, UpstreamSettings], models: Mapping[str, ModelSettings]) -> Accounts:
+        """
+        Return accounts that go on in the same ledger, with prices by other settings.
+        """
+        prices = self.prices.renewed(upstreams, models)
+        return Accounts(prices, self.ledger, metrics=self._metrics, clock=self._clock)
 
     def exchange(self, exchange: Exchange, seen: Seen) -> Sums:
         """

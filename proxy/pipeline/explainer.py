@@ -69,6 +69,12 @@ class Explainer:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
+    def renew(self, parts: Parts) -> None:
+        """
+        Explain by other settings from now on.
+        """
+        self._parts = parts
+
     async def of_body(self, body: bytes) -> dict[str, Any]:
         """
         Return what would be done to a request of which only the body is known, as JSON takes it.

@@ -10,6 +10,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from typing import Any
@@ -63,6 +64,16 @@ class Knowledge:
         self._limits: dict[tuple[str, str], LearnedLimits] = {}
         self._anchors: OrderedDict[str, Anchor] = OrderedDict()
         self._table: dict[str, Window] = {}
+
+    def renewed(
+        self, upstreams: Mapping[str, UpstreamSettings], models: Mapping[str, ModelSettings], *, discover: Discover
+    ) -> Knowledge:
+        """
+        Return the same knowledge under other settings: what either learns, both know.
+        """
+        other = copy(self)
+        other._upstreams, other._models, other._discover = upstreams, models, discover  # noqa: SLF001 - it is one of us
+        return other
 
     async def window(self, exchange: Exchange, model: str, *, discovered: int | None = None) -> Window:
         """

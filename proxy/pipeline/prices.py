@@ -62,6 +62,14 @@ class PriceBook:
         self._table = import_module("genai_prices")
         self._found.clear()
 
+    def renewed(self, upstreams: Mapping[str, UpstreamSettings], models: Mapping[str, ModelSettings]) -> PriceBook:
+        """
+        Return a book for other settings that need not read the table again.
+        """
+        other = PriceBook(upstreams, models, clock=self._clock)
+        other._table = self._table
+        return other
+
     def find(self, upstream: str, model: str) -> Price | None:
         """
         Return the price of a model at an upstream, ``None`` where nobody knows it.

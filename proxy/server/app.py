@@ -59,6 +59,12 @@ class Edge:
         self.idle.set()
         self.draining = False
 
+    def serve_with(self, handler: Handler, *, keepalive_after: KeepAliveAfter, client_keys: Sequence[str]) -> None:
+        """
+        Have new requests answered by another handler; those that run end under the one they began with.
+        """
+        self._handler, self._keepalive_after, self._client_keys = handler, keepalive_after, tuple(client_keys)
+
     def connections(self) -> ConnectionFactory:
         """
         Return what makes the protocol of each connection; needs the running loop.

@@ -5,7 +5,10 @@ The client side of the proxy: sends a request as it is, and hands the answer on 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 from multidict import CIMultiDict
@@ -26,6 +29,14 @@ from proxy.upstream.wire import Answer, Headers, Outgoing
 _NEVER_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _LONGEST_HEADER = 256 * 1024
 _MOST_HEADERS = 512
+_Line = tuple[object, ...]
+"""All that decides how a connection is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Connected:
+    session: aiohttp.ClientSession
+    connector: Connector
 
 
 class UpstreamClient:
@@ -35,11 +46,25 @@ class UpstreamClient:
     Nothing is decoded, followed, remembered or timed: no decompression, no redirects, no cookies, no read timeout.
     """
 
-    def __init__(self, upstreams: Mapping[str, UpstreamSettings], *, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        upstreams: Mapping[str, UpstreamSettings],
+        *,
+        environ: Mapping[str, str] | None = None,
+        lines: dict[_Line, _Connected] | None = None,
+    ) -> None:
         self._upstreams = dict(upstreams)
+        self._lines = {name: _line(settings) for name, settings in upstreams.items()}
         self._environ = dict(environ or {})
-        self._sessions: dict[str, aiohttp.ClientSession] = {}
-        self._connectors: dict[str, Connector] = {}
+        self._connected = {} if lines is None else lines
+
+    def renewed(self, upstreams: Mapping[str, UpstreamSettings]) -> UpstreamClient:
+        """
+        Return a client for other settings that goes on with the connections of this one, where those stay as they are.
+
+        Both are closed as one.
+        """
+        return UpstreamClient(upstreams, environ=self._environ, lines=self._connected)
 
     async def send(self, outgoing: Outgoing) -> Answer:
         """
@@ -48,7 +73,7 @@ class UpstreamClient:
         Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
         """
         response = await self._send(outgoing)
-        self._connectors[outgoing.upstream].heed(response.headers.get("Keep-Alive"))
+        self._connect(outgoing.upstream).connector.heed(response.headers.get("Keep-Alive"))
         headers = _decoded(response.raw_headers)
         if response.status == 101:
             return Switched(response, headers)
@@ -59,9 +84,8 @@ class UpstreamClient:
         """
         Close all connections.
         """
-        sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            await session.close()
+        while self._connected:
+            await self._connected.popitem()[1].session.close()
 
     async def _send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
         data: Any = outgoing.body or None
@@ -81,7 +105,7 @@ class UpstreamClient:
 
     async def _request(self, outgoing: Outgoing, data: Any) -> aiohttp.ClientResponse:
         try:
-            return await self._session(outgoing.upstream).request(
+            return await self._connect(outgoing.upstream).session.request(
                 outgoing.method,
                 URL(outgoing.url, encoded=True),
                 headers=_spelled_alike(outgoing.headers),
@@ -92,15 +116,15 @@ class UpstreamClient:
             # Header values that cannot be written; nothing was sent.
             raise UpstreamBrokenError(outgoing.upstream, "the request cannot be sent as it is") from exc
 
-    def _session(self, name: str) -> aiohttp.ClientSession:
-        session = self._sessions.get(name)
-        if session is None:
+    def _connect(self, name: str) -> _Connected:
+        line = self._lines[name]
+        found = self._connected.get(line)
+        if found is None:
             settings = self._upstreams[name]
             tls = trust(settings)
             connector = Connector(tls=tls is not None, limit=0, ssl=tls or True, ttl_dns_cache=60)
-            self._connectors[name] = connector
-            session = self._sessions[name] = self._new_session(settings, connector)
-        return session
+            found = self._connected[line] = _Connected(self._new_session(settings, connector), connector)
+        return found
 
     def _new_session(self, settings: UpstreamSettings, connector: Connector) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
@@ -115,6 +139,17 @@ class UpstreamClient:
             max_field_size=_LONGEST_HEADER,
             max_headers=_MOST_HEADERS,
         )
+
+
+def _line(settings: UpstreamSettings) -> _Line:
+    parts = urlsplit(settings.base_url)
+    authorities = settings.ca_file
+    written = None
+    if authorities is not None:
+        with suppress(OSError):
+            # A file that was written anew holds other authorities.
+            written = authorities.stat().st_mtime_ns
+    return parts.scheme.lower(), parts.netloc, authorities, written, settings.connect_timeout
 
 
 def _spelled_alike(headers: Headers) -> CIMultiDict[str]:

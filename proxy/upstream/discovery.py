@@ -120,6 +120,26 @@ class WindowDiscovery:
         self._asking: dict[_Key, _Asking] = {}
         self._clients: dict[str, httpx.AsyncClient] = {}
 
+    def renewed(
+        self, upstreams: Mapping[str, UpstreamSettings], *, client_keys: tuple[str, ...] = ()
+    ) -> WindowDiscovery:
+        """
+        Return a discovery for other settings that knows what this one knows of the upstreams that stay as they are.
+        """
+        other = WindowDiscovery(
+            upstreams,
+            spawn=self._spawn,
+            clock=self._clock,
+            environ=self._environ,
+            client_keys=client_keys,
+            times=self._times,
+        )
+        same = {name for name, target in self._targets.items() if upstreams.get(name) == target.settings}
+        other._known = {key: known for key, known in self._known.items() if key[0] in same}
+        # What still runs under the old settings opens a connection of its own for its last question, if it has one.
+        self._spawn(self.close())
+        return other
+
     async def window(self, upstream: str, model: str, headers: Headers = (), *, patience: float = 0.0) -> int | None:
         """
         Return what is known, and ask in the background where it is nothing or old.

@@ -1,0 +1,149 @@
+"""
+Put together what answers requests, from settings that may change while the proxy runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from proxy.config.settings import AppSettings
+from proxy.engines.compressor import Compressor
+from proxy.engines.window import Window as WindowEngine
+from proxy.pipeline.accounts import Accounts, MeteredAsker
+from proxy.pipeline.chat_completions import ChatCompletions, Steps
+from proxy.pipeline.compacting import Compacting
+from proxy.pipeline.conversations import Conversations
+from proxy.pipeline.desk import SummaryDesk
+from proxy.pipeline.diagnosis import Diagnosing
+from proxy.pipeline.explainer import Parts
+from proxy.pipeline.handlers import Handlers
+from proxy.pipeline.hooks import Hooks
+from proxy.pipeline.identify import Identifier
+from proxy.pipeline.journal import Journal
+from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.learning import Learning
+from proxy.pipeline.marks import Marks
+from proxy.pipeline.passing import Passing
+from proxy.pipeline.planner import Planner
+from proxy.pipeline.plugins import Plugin
+from proxy.pipeline.prepare import Preparation
+from proxy.pipeline.recovering import Recovering
+from proxy.pipeline.routes import Router
+from proxy.pipeline.second_look import SecondLook
+from proxy.pipeline.sending import Sending
+from proxy.pipeline.settling import Settling
+from proxy.pipeline.summarizing import Summarizing
+from proxy.pipeline.tasks import TaskKeeper
+from proxy.pipeline.viewing import Viewer
+from proxy.pipeline.work import OffLoopWork
+from proxy.pipeline.writers import Writers
+from proxy.records.store import RecordStore
+from proxy.summaries.extractive import ExtractiveSummarizer
+from proxy.telemetry.metrics import Metrics
+from proxy.tokens.counter import TokenCounter
+from proxy.tokens.vocabulary import Vocabulary
+from proxy.upstream.client import UpstreamClient
+from proxy.upstream.discovery import WindowDiscovery
+from proxy.upstream.passthrough import PassthroughHandler
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """
+    What every room shares, and what has to be let go of at the end.
+    """
+
+    clock: Callable[[], float]
+    store: RecordStore
+    secret: bytes
+    vocabulary: Vocabulary
+    counter: TokenCounter
+    router: Router
+    client: UpstreamClient
+    discovery: WindowDiscovery
+    work: OffLoopWork
+    tasks: TaskKeeper
+    metrics: Metrics
+    plugins: tuple[Plugin, ...]
+    journal: Journal
+    marks: Marks
+    accounts: Accounts
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """
+    What settings that may change at any time shape.
+    """
+
+    handler: Handlers
+    parts: Parts
+    diagnosing: Diagnosing
+
+
+def serving_of(settings: AppSettings, core: Core, knowledge: Knowledge) -> Serving:
+    """
+    Put together what answers requests by *settings*.
+    """
+    sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
+    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+    viewer = Viewer(settings.limits.json_depth)
+    chat = _chat(settings, core, knowledge, sending)
+    shared = (core.counter, core.router, identifier, knowledge, viewer)
+    return Serving(
+        Handlers(chat, Passing(PassthroughHandler(core.client, sending.of_request), core.router)),
+        Parts(*shared, core.store, core.work, core.tasks, core.clock),
+        Diagnosing(knowledge, identifier, core.discovery, core.vocabulary, clock=core.clock),
+    )
+
+
+def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> ChatCompletions:
+    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+    conversations = Conversations(core.store, metrics=core.metrics, marks=core.marks)
+    compacting = Compacting(
+        core.counter,
+        {engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
+        conversations=conversations,
+        summarizing=_summarizing(settings, core, knowledge, sending),
+        tasks=core.tasks,
+        clock=core.clock,
+    )
+    preparation = Preparation(compacting, conversations, core.tasks)
+    planner = Planner(
+        core.counter,
+        conversations=conversations,
+        identifier=identifier,
+        knowledge=knowledge,
+        compacting=compacting,
+        preparation=preparation,
+    )
+    learning = Learning(knowledge, metrics=core.metrics)
+    return ChatCompletions(
+        core.router,
+        identifier,
+        Steps(
+            planner,
+            Recovering(planner, sending.send, learning, metrics=core.metrics),
+            Settling(
+                SecondLook(learning, planner.measured, core.tasks),
+                preparation,
+                metrics=core.metrics,
+                journal=core.journal,
+                accounts=core.accounts,
+                clock=core.clock,
+            ),
+            core.metrics,
+            Viewer(settings.limits.json_depth),
+        ),
+        clock=core.clock,
+        disclose=settings.disclose,
+    )
+
+
+def _summarizing(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> Summarizing:
+    fallback = ExtractiveSummarizer(core.counter, work=core.work)
+    asker = MeteredAsker(core.client, sending.of_summary, accounts=core.accounts)
+    writers = Writers(asker, core.counter, fallback, work=core.work, knowledge=knowledge, clock=core.clock)
+    desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
+    return Summarizing(desk, writers.writer, fallback, metrics=core.metrics, hooks=Hooks(core.plugins))
