@@ -112,6 +112,10 @@ def supposed(settings: AppSettings, *, window: int | None, live: bool) -> AppSet
     if not live:
         upstreams = {name: kept.model_copy(update={"discover": False}) for name, kept in upstreams.items()}
     changes: dict[str, object] = {"upstreams": upstreams}
+    if not settings.upstreams:
+        # Nothing is configured: the request is treated as by a proxy that needs no model either.
+        summarizer = settings.compaction.summarizer.model_copy(update={"kind": "extractive"})
+        changes["compaction"] = settings.compaction.model_copy(update={"summarizer": summarizer})
     if window is not None:
         # The first glob that matches wins.
         changes["models"] = {"*": ModelSettings(context_window=window), **_others(settings.models)}

@@ -5,8 +5,7 @@ The client side of the proxy: sends a request as it is, and hands the answer on 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,6 +38,16 @@ class _Connected:
     connector: Connector
 
 
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """
+    The connections of a client and of those it was renewed from; *age* counts the renewals.
+    """
+
+    connected: dict[_Line, _Connected] = field(default_factory=dict)
+    age: int = 0
+
+
 class UpstreamClient:
     """
     Connections to all upstreams; made and closed inside the running loop.
@@ -51,12 +60,12 @@ class UpstreamClient:
         upstreams: Mapping[str, UpstreamSettings],
         *,
         environ: Mapping[str, str] | None = None,
-        lines: dict[_Line, _Connected] | None = None,
+        pool: _Pool | None = None,
     ) -> None:
         self._upstreams = dict(upstreams)
-        self._lines = {name: _line(settings) for name, settings in upstreams.items()}
         self._environ = dict(environ or {})
-        self._connected = {} if lines is None else lines
+        self._pool = pool or _Pool()
+        self._lines = {name: _line(settings, self._pool.age) for name, settings in upstreams.items()}
 
     def renewed(self, upstreams: Mapping[str, UpstreamSettings]) -> UpstreamClient:
         """
@@ -64,7 +73,7 @@ class UpstreamClient:
 
         Both are closed as one.
         """
-        return UpstreamClient(upstreams, environ=self._environ, lines=self._connected)
+        return UpstreamClient(upstreams, environ=self._environ, pool=replace(self._pool, age=self._pool.age + 1))
 
     async def send(self, outgoing: Outgoing) -> Answer:
         """
@@ -84,8 +93,9 @@ class UpstreamClient:
         """
         Close all connections.
         """
-        while self._connected:
-            await self._connected.popitem()[1].session.close()
+        connected = self._pool.connected
+        while connected:
+            await connected.popitem()[1].session.close()
 
     async def _send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
         data: Any = outgoing.body or None
@@ -118,12 +128,12 @@ class UpstreamClient:
 
     def _connect(self, name: str) -> _Connected:
         line = self._lines[name]
-        found = self._connected.get(line)
+        found = self._pool.connected.get(line)
         if found is None:
             settings = self._upstreams[name]
             tls = trust(settings)
             connector = Connector(tls=tls is not None, limit=0, ssl=tls or True, ttl_dns_cache=60)
-            found = self._connected[line] = _Connected(self._new_session(settings, connector), connector)
+            found = self._pool.connected[line] = _Connected(self._new_session(settings, connector), connector)
         return found
 
     def _new_session(self, settings: UpstreamSettings, connector: Connector) -> aiohttp.ClientSession:
@@ -141,15 +151,11 @@ class UpstreamClient:
         )
 
 
-def _line(settings: UpstreamSettings) -> _Line:
+def _line(settings: UpstreamSettings, age: int) -> _Line:
     parts = urlsplit(settings.base_url)
-    authorities = settings.ca_file
-    written = None
-    if authorities is not None:
-        with suppress(OSError):
-            # A file that was written anew holds other authorities.
-            written = authorities.stat().st_mtime_ns
-    return parts.scheme.lower(), parts.netloc, authorities, written, settings.connect_timeout
+    # A file of authorities may have been written anew.
+    trusted = None if settings.ca_file is None else (settings.ca_file, age)
+    return parts.scheme.lower(), parts.netloc, trusted, settings.connect_timeout
 
 
 def _spelled_alike(headers: Headers) -> CIMultiDict[str]:
