@@ -11,6 +11,7 @@ pytest_plugins = [
     "tests.support.processes",
     "tests.support.proxied",
     "tests.support.admin",
+    "tests.support.browser",
 ]
 
 

@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 
 from proxy import __version__
 from proxy.admin.contract import Json
-from proxy.admin.counts import counts
+from proxy.admin.counts import counts, timed
 from proxy.pipeline.facts import Facts
 from proxy.pipeline.history import History
 from proxy.pipeline.journal import Journal
@@ -77,7 +77,10 @@ class LocalSource:
             "recovered": counts(metrics.recovered, "rung"),
             "lookups": counts(metrics.lookups, "result"),
             "compactions": counts(metrics.compactions, "outcome"),
-            "summaries": {"failures": counts(metrics.summary_failures, "reason")},
+            "summaries": {
+                **timed(metrics.summary_seconds),
+                "failures": counts(metrics.summary_failures, "reason"),
+            },
             "stores": [asdict(store)],
         }
 
