@@ -40,7 +40,9 @@ class ModelAsker:
         Return the model's answer. Raises ``SummaryError`` where there is none.
         """
         settings = exchange.compaction.summarizer
-        body = dumps({"model": prompt.model or model, "messages": list(prompt.messages), "stream": False})
+        body = dumps(
+            {"model": prompt.model or model, "messages": list(prompt.messages), **prompt.fields, "stream": False}
+        )
         target = self._targets(exchange.route.name, settings.upstream)
         outgoing = target.outgoing(_call(exchange, body, elsewhere=settings.upstream is not None))
         outgoing = replace(outgoing, headers=_headers(outgoing.headers))

@@ -84,5 +84,6 @@ def scope_of(settings: CompactionSettings) -> str:
         summarizer.kind,
         summarizer.model,
         summarizer.instructions,
+        summarizer.in_place,
     )
     return blake2b(repr(shaping).encode(), digest_size=8).hexdigest()

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from proxy.engines.sizer import Sizer
+from proxy.errors import IllegalPlanError
 from proxy.pipeline.asking import ModelAsker
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.knowledge import Knowledge
@@ -14,9 +16,11 @@ from proxy.pipeline.scene import Scene
 from proxy.summaries.base import Summarizer
 from proxy.summaries.fallback import Cooldowns, FallbackSummarizer
 from proxy.summaries.guards import SummaryAnswer
+from proxy.summaries.in_place import Place, fields_of, may_be_asked
 from proxy.summaries.llm import LlmOptions, LlmSummarizer
 from proxy.summaries.prompt import SummaryPrompt
-from proxy.summaries.work import SummaryWork, TextCounter
+from proxy.summaries.work import SummaryWork
+from proxy.tokens.counter import TokenCounter
 
 ANSWER_SHARE = 0.25
 """Share of the summary model's window that is kept for its answer."""
@@ -31,7 +35,7 @@ class Writers:
     def __init__(
         self,
         asker: ModelAsker,
-        counter: TextCounter,
+        counter: TokenCounter,
         fallback: Summarizer,
         *,
         work: SummaryWork,
@@ -64,6 +68,7 @@ class Writers:
             own_model=own if settings.upstream is None else None,
             max_calls=settings.max_calls,
             instructions=settings.instructions,
+            place=self._place(scene) if settings.in_place and settings.upstream is None else None,
         )
         model = LlmSummarizer(ask, self._counter, options, work=self._work)
         cooldowns = self._cooldowns.setdefault(settings.cooldown, Cooldowns(self._clock, seconds=settings.cooldown))
@@ -74,6 +79,19 @@ class Writers:
             exchange.party.tenant,
         )
         return FallbackSummarizer(model, self._fallback, rest)
+
+    def _place(self, scene: Scene) -> Place | None:
+        """
+        Return the conversation as it is sent now; ``None`` where nothing can be asked at its end.
+        """
+        try:
+            messages = scene.emitted(scene.resumed)
+        except IllegalPlanError:
+            return None
+        if not may_be_asked(messages, scene.request.data, strict=scene.strict):
+            return None
+        tokens = Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(scene.resumed)
+        return Place(messages, fields_of(scene.request.data), tokens, folded=scene.resumed is not None)
 
     async def _input_tokens(self, exchange: Exchange, scene: Scene) -> int:
         """
