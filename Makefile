@@ -4,7 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run demo test check fmt lock clean
+CLIENTS := .venv-clients
+CLIENT_TESTS := tests/clients
+NPM := $(shell command -v npm)
+
+.PHONY: run demo test check clients fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +31,17 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Real clients for the tests marked "clients", which are skipped without them; Node's only where there is npm.
+clients: $(CLIENTS)/.ready $(if $(NPM),$(CLIENT_TESTS)/node_modules/.package-lock.json)
+
+$(CLIENTS)/.ready: $(CLIENT_TESTS)/requirements.txt
+	$(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+$(CLIENT_TESTS)/node_modules/.package-lock.json: $(CLIENT_TESTS)/package-lock.json
+	cd $(CLIENT_TESTS) && npm ci --silent --ignore-scripts
+
 fmt: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -36,4 +51,4 @@ lock:
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
