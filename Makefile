@@ -8,7 +8,7 @@ CLIENTS := .venv-clients
 CLIENT_TESTS := tests/clients
 NPM := $(shell command -v npm)
 
-.PHONY: run demo test check clients fmt lock clean
+.PHONY: run demo test bench check clients fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -m "not whole and not bench" $(ARGS)
+
+bench: $(READY)
+	$(BIN)/python -m bench.speed $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff check .
