@@ -14,6 +14,7 @@ from proxy.summaries.base import Note, SummaryJob
 from proxy.summaries.keeping import notes_within, within
 from proxy.summaries.ledger.calls import Call
 from proxy.summaries.ledger.fill import Filling, Stage
+from proxy.summaries.ledger.focus import focused_stages, topic_features
 from proxy.summaries.ledger.index import Name, choose, collect
 from proxy.summaries.ledger.lexicon import Lexicon
 from proxy.summaries.ledger.redundancy import keep_distinct
@@ -32,7 +33,6 @@ PINNED_SHARE = 0.80
 NOTES_SHARE = 0.15
 _GOAL_SHARE = 0.35
 _TODO_SHARE = 0.12
-_FOCUS_SHARE = 0.65
 _FOCUS_WEIGHT = 5.0
 _OUTDATED_WEIGHT = 0.3
 _SPOKEN_WEIGHT = 1.5
@@ -119,7 +119,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     lexicon = Lexicon()
     features = [lexicon.features(unit.text) for unit in units]
     covered = lexicon.features("\n".join(text_of(row)[:_TAIL_CHARS] for row in job.tail)[:_TAIL_CHARS])
-    focus = frozenset(lexicon.features(job.focus or ""))
+    focus = topic_features(job.focus or "", lexicon)
     weights = lexicon.weights(features)
     ratio = scales(units, count)
     candidates = [
@@ -178,10 +178,8 @@ def _fill(ledger: Ledger, room: float) -> list[Candidate]:
         filling.take(number)
     filling.used -= sum(filling.cost(number) for number in goal)
     limit = room * (1 - INDEX_SHARE)
-    if ledger.focused:
-        wanted = {id(ledger.candidates[n]) for n in ledger.focused}
-        filling.run(Stage(_FOCUS_SHARE, lambda c: id(c) in wanted and c.section is not Section.GOAL), limit=limit)
-    for stage in _STAGES:
+    stages = focused_stages(_STAGES, {id(ledger.candidates[n]) for n in ledger.focused}) if ledger.focused else _STAGES
+    for stage in stages:
         filling.run(stage, limit=limit)
     return [ledger.candidates[n] for n in sorted(filling.chosen - set(goal))]
 
