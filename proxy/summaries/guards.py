@@ -5,10 +5,12 @@ Tell whether an answer is a summary at all; each refusal has a name fit for a me
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proxy.errors import SummaryError
-from proxy.summaries.sections import heading_of
+from proxy.privacy.injection import is_suspicious
+from proxy.summaries.sections import Section, heading_of, section_of
 
 REASONS = (
     "empty",
@@ -22,6 +24,7 @@ REASONS = (
     "reasoning",
     "error_text",
     "orders",
+    "answer",
     "longer_than_source",
 )
 _SHORTEST = 20
@@ -55,7 +58,19 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _QUOTE = re.compile(r"[\"“”「『'‘`]")
-_MOST_ORDERS = 0.34
+_MOST_ORDERS = 2
+_ORDERS_SHARE = 0.2
+_QUOTING = frozenset({Section.CONSTRAINTS, Section.PENDING, Section.REMAINING, Section.RESOLVED})
+"""Sections that hold what people demanded; elsewhere a summary tells, and demands nothing."""
+_TRANSCRIPT_LABEL = re.compile(
+    r"^\[(?:USER|ASSISTANT|TOOL RESULT|SYSTEM|NOTES FROM EARLIER|ROW)\b[^\]\n]{0,60}\] ", re.MULTILINE
+)
+_MOST_LABELS = 3
+_CHAT = re.compile(
+    r"\A\W*(?:(?:sure|certainly|of course|okay|ok|great|alright|absolutely|gladly|yes|no problem)\b[ ,.!:]|I(?:'|’)?(?:ll| will| can| would|'d|’d)\b"
+    r"|let(?:'|’)?s? (?:me|us)?\b|happy to\b|当然|好的|没问题|让我|我(?:会|来|可以)|はい|もちろん|承知)",
+    re.IGNORECASE,
+)
 _ECHO_LINES = (
     "between the two lines marked",
     "write notes from which the work can go on",
@@ -140,6 +155,10 @@ def _fault_of_content(text: str, source: str) -> str | None:
     folded = text.casefold()
     if sum(line in folded for line in _ECHO_LINES) > 1 or "</record " in folded:
         return "echo"
+    if len(_TRANSCRIPT_LABEL.findall(text)) >= _MOST_LABELS:
+        return "echo"
+    if _CHAT.match(text) and not any(heading_of(line) for line in text.splitlines()):
+        return "answer"
     if _repeats(text):
         return "repetition"
     if _gives_orders(text):
@@ -172,6 +191,20 @@ def _loops(text: str) -> bool:
 
 
 def _gives_orders(text: str) -> bool:
-    lines = [line.strip() for line in text.splitlines() if line.strip() and heading_of(line) is None]
-    orders = sum(_ORDER.match(line) is not None and _QUOTE.search(line[:4]) is None for line in lines)
-    return orders > 0 and orders >= _MOST_ORDERS * len(lines)
+    """
+    Tell whether the text tells the next model what to do, where it should tell what was done.
+    """
+    told = list(_told_lines(text))
+    if any(is_suspicious(line) and _QUOTE.search(line) is None for line in told):
+        return True
+    orders = sum(_ORDER.match(line) is not None and _QUOTE.search(line[:4]) is None for line in told)
+    return orders >= _MOST_ORDERS or (orders > 0 and orders >= _ORDERS_SHARE * len(told))
+
+
+def _told_lines(text: str) -> Iterator[str]:
+    section: Section | None = None
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if heading_of(line) is not None:
+            section = section_of(line)
+        elif section not in _QUOTING:
+            yield line

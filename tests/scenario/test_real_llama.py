@@ -12,7 +12,9 @@ import aiohttp
 import pytest
 
 from proxy.chat.json import dumps, loads
-from tests.support.conversations import assistant, filler, system, user
+from proxy.compaction.handover import unwrap
+from proxy.summaries.guards import fault_of
+from tests.support.conversations import assistant, call, filler, result, system, user
 from tests.support.llama import running_llama
 
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(280)]
@@ -91,3 +93,44 @@ async def test_recovers_when_the_window_is_not_known(
     assert (first.status, first.action) == (200, "recovered")
     assert again.status == 200
     assert "x-concertina-attempts" not in again.headers
+
+
+async def test_a_small_models_summary_is_checked_or_replaced(
+    llama: str, proxy_factory: Any, upstream_factory: Any
+) -> None:
+    """
+    A model of 135 million parameters writes the summary: whatever it says, what is sent passes the guards, and holds the
+    user's rules, the edited file and the exact strings; the request goes out once.
+    """
+    rule = "Never edit gen/schema.sql, the auditors own it."
+    rows = [system("You are brief."), user("Find out why the import loses rows.")]
+    for turn in range(8):
+        rows += [assistant(filler(300, seed=f"answer {turn}")), user(filler(120, seed=f"question {turn}"))]
+        if turn == 2:
+            rows += [assistant("Noted."), user(rule)]
+        if turn == 4:
+            rows += [
+                call("edit_file", id="e", path="src/load_orders.py"),
+                {**result("e", 1), "content": "ok ORD-55120"},
+            ]
+    upstream = await upstream_factory(window=4_000)
+    proxied = await proxy_factory(
+        upstream.url,
+        upstreams={
+            "sim": {"base_url": upstream.url, "context_window": 4_000, "discover": False},
+            "small": {"base_url": llama, "context_window": 1_024, "discover": False, "api_keys": ["none"]},
+        },
+        compaction={
+            "threshold_tokens": 1_200,
+            "prepare_at": None,
+            "summarizer": {"model": "smol", "upstream": "small", "wait": 200, "timeout": 200, "max_calls": 1},
+        },
+    )
+    reply = await proxied.chat([*rows, assistant("Noted."), user("Go on.")])
+    await proxied.proxy.core.tasks.settled()
+    (sent,) = upstream.main_calls
+    row = next(str(message["content"]) for message in sent.messages if "[notes on" in str(message["content"]))
+
+    assert (reply.status, reply.action) == (200, "compacted")
+    assert fault_of(unwrap(row) or "", source="x" * 20_000) is None
+    assert all(fact in row for fact in (rule, "src/load_orders.py", "ORD-55120"))
