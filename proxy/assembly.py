@@ -12,11 +12,12 @@ from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window as WindowEngine
 from proxy.pipeline.accounts import Accounts, MeteredAsker
 from proxy.pipeline.chat_completions import ChatCompletions, Steps
-from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
 from proxy.pipeline.diagnosis import Diagnosing
 from proxy.pipeline.explainer import Parts
+from proxy.pipeline.groundwork import Groundwork
+from proxy.pipeline.habits import Habits
 from proxy.pipeline.handlers import Handlers
 from proxy.pipeline.hooks import Hooks
 from proxy.pipeline.identify import Identifier
@@ -25,14 +26,14 @@ from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.learning import Learning
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.passing import Passing
-from proxy.pipeline.planner import Planner
+from proxy.pipeline.planning import make_planning
 from proxy.pipeline.plugins import Plugin
-from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
 from proxy.pipeline.second_look import SecondLook
 from proxy.pipeline.sending import Sending
 from proxy.pipeline.settling import Settling
+from proxy.pipeline.sharing import SummarySharing
 from proxy.pipeline.summarizing import Summarizing
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.viewing import Viewer
@@ -100,34 +101,17 @@ def serving_of(settings: AppSettings, core: Core, knowledge: Knowledge) -> Servi
 
 def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> ChatCompletions:
     identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    conversations = Conversations(core.store, metrics=core.metrics, marks=core.marks)
-    compacting = Compacting(
-        core.counter,
-        {engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
-        conversations=conversations,
-        summarizing=_summarizing(settings, core, knowledge, sending),
-        tasks=core.tasks,
-        clock=core.clock,
-    )
-    preparation = Preparation(compacting, conversations, core.tasks)
-    planner = Planner(
-        core.counter,
-        conversations=conversations,
-        identifier=identifier,
-        knowledge=knowledge,
-        compacting=compacting,
-        preparation=preparation,
-    )
+    planning = make_planning(_groundwork(core, knowledge, sending), identifier, knowledge, core.store)
     learning = Learning(knowledge, metrics=core.metrics)
     return ChatCompletions(
         core.router,
         identifier,
         Steps(
-            planner,
-            Recovering(planner, sending.send, learning, metrics=core.metrics),
+            planning.planner,
+            Recovering(planning.planner, sending.send, learning, metrics=core.metrics),
             Settling(
-                SecondLook(learning, planner.measured, core.tasks),
-                preparation,
+                SecondLook(learning, planning.planner.measured, core.tasks),
+                planning.preparation,
                 metrics=core.metrics,
                 journal=core.journal,
                 accounts=core.accounts,
@@ -141,9 +125,24 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
     )
 
 
-def _summarizing(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> Summarizing:
+def _groundwork(core: Core, knowledge: Knowledge, sending: Sending) -> Groundwork:
+    habits = Habits(core.store, core.tasks, metrics=core.metrics, clock=core.clock)
+    looked_up = habits.looked_up
+    return Groundwork(
+        counter=core.counter,
+        engines={engine.name: engine for engine in (Compressor(core.counter), WindowEngine(core.counter))},
+        conversations=Conversations(core.store, metrics=core.metrics, marks=core.marks, looked_up=looked_up),
+        summarizing=_summarizing(core, knowledge, sending, habits),
+        habits=habits,
+        tasks=core.tasks,
+        metrics=core.metrics,
+        clock=core.clock,
+    )
+
+
+def _summarizing(core: Core, knowledge: Knowledge, sending: Sending, habits: Habits) -> Summarizing:
     fallback = ExtractiveSummarizer(core.counter, work=core.work)
     asker = MeteredAsker(core.client, sending.of_summary, accounts=core.accounts)
     writers = Writers(asker, core.counter, fallback, work=core.work, knowledge=knowledge, clock=core.clock)
-    desk = SummaryDesk(core.tasks, concurrent=settings.compaction.summarizer.max_concurrent)
-    return Summarizing(desk, writers.writer, fallback, metrics=core.metrics, hooks=Hooks(core.plugins))
+    desk = SummaryDesk(core.tasks, SummarySharing(core.store, core.tasks))
+    return Summarizing(desk, writers, fallback, habits=habits, metrics=core.metrics, hooks=Hooks(core.plugins))

@@ -10,6 +10,7 @@ pytest_plugins = [
     "tests.support.fake_upstream",
     "tests.support.processes",
     "tests.support.proxied",
+    "tests.support.replicas",
     "tests.support.admin",
     "tests.support.browser",
 ]

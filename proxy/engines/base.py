@@ -42,6 +42,7 @@ class Task:
     *byte_limit* is a second budget, in bytes, for the rows alone. *keep_growing* leaves that many tokens of the tail
     budget free for turns still to come, as background preparation needs. *prune_alone* lets pruning do where it
     suffices, which saves a model's work; an extract costs none, and keeps far more of what tools said than stubs.
+    *again* is a layout whose rows are to be folded once more, from the originals, its cut and its edits left as they are.
     """
 
     system: Sequence[Message]
@@ -54,6 +55,7 @@ class Task:
     rederive_depth: int = 4
     keep_growing: int = 0
     prune_alone: bool = True
+    again: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,9 @@ class Compressor(Engine):
             return bench.refused("there is nothing but system rows")
         if task.budget.fixed >= task.budget.usable:
             return bench.refused("system and tools alone fill the window")
+        if task.again is not None:
+            unwritten = handover.hand_over("", window=task.budget.window)
+            return await self._written(bench, replace(task.again, summary=unwritten), summarize)
         for cheap in _without_model(bench) if _may_prune_alone(task) else ():
             # Pruning that is only just enough now will not be once the turns still to come are there.
             if bench.fits(cheap, task.budget.target - task.keep_growing):
@@ -60,6 +63,9 @@ class Compressor(Engine):
         if bounds.cut <= max(bench.base.cut if bench.base.summary else 0, bounds.head_end):
             *_, pruned = _without_model(bench)
             return bench.finished(_fitted(bench, pruned))
+        return await self._written(bench, bounds, summarize)
+
+    async def _written(self, bench: Bench, bounds: Layout, summarize: Summarize) -> Compaction:
         job = _summary_job(bench, bounds)
         summary = await summarize(job)
         text = shorten(summary.text, tokens=job.ceiling_tokens, count=self._counter.text)

@@ -4,14 +4,14 @@ Find and keep the records of a conversation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from proxy.chat.groups import group_starts
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
-from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.guarded import guarded, guarded_async
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.titles import title_of
 from proxy.records.record import Record
@@ -26,7 +26,8 @@ class Identity:
     """
     What a conversation is recognised by: the digests of its prefixes, and the *scope* (route and all that shapes text).
 
-    *session_hint* is what the client calls it, *client* a short digest of who asks; both are only for people to read.
+    *session_hint* is what the client calls it; *client* is a short digest of the credential, and *route* a name: both
+    are for books and people, the digests hold them already.
     """
 
     digests: tuple[str, ...]
@@ -34,6 +35,7 @@ class Identity:
     model: str
     session_hint: str = ""
     client: str = ""
+    route: str = ""
 
     def digest_of(self, covered: int) -> str:
         """
@@ -54,15 +56,20 @@ class Known:
     foreign: Record | None = None
 
 
+LookedUp = Callable[[Identity, Iterable[Record]], None]
+"""Told of every look-up: whose, and the records that fit."""
+
+
 class Conversations:
     """
     Recognises conversations and remembers what was folded; *marks* are those that are to be compacted next time.
     """
 
-    def __init__(self, store: RecordStore, *, metrics: Metrics, marks: Marks) -> None:
+    def __init__(self, store: RecordStore, *, metrics: Metrics, marks: Marks, looked_up: LookedUp) -> None:
         self.marks = marks
         self._store = store
         self._metrics = metrics
+        self._looked_up = looked_up
 
     async def known(self, identity: Identity, rows: Sequence[Message]) -> Known:
         """
@@ -86,6 +93,7 @@ class Conversations:
             pending = None
         self._metrics.lookups.labels("pending" if pending else "hit" if live else "miss").inc()
         foreign = _longest(record for record in fitting if record.model != identity.model and not record.pending)
+        guarded("watch habits", lambda: self._looked_up(identity, fitting), otherwise=None)
         return Known(live, pending, foreign)
 
     async def keep(self, layout: Layout, identity: Identity, facts: RecordFacts) -> Record:

@@ -6,46 +6,62 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from proxy.errors import SummaryError
+from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.sharing import SummarySharing
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.summaries.base import Summarizer, Summary, SummaryJob
 
 TOO_SLOW = "too slow"
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """
+    How a summary is made: how many seconds its request waits (*patience*), which *upstream* is asked and how many of
+    its places (*at_once*) there are. Without an upstream it is made here, by every process for itself.
+    """
+
+    patience: float
+    upstream: str | None = None
+    at_once: int = 1
+
+
 class SummaryDesk:
     """
-    Shares running summaries between requests, bounds how many run at once, and falls back when one takes too long.
+    Shares running summaries between requests and processes, bounds how many an upstream is asked for at once, and falls
+    back when one takes too long.
     """
 
-    def __init__(self, tasks: TaskKeeper, *, concurrent: int) -> None:
+    def __init__(self, tasks: TaskKeeper, sharing: SummarySharing) -> None:
         self._tasks = tasks
+        self._sharing = sharing
         self._running: dict[str, asyncio.Task[Summary]] = {}
         self._wanted: Counter[str] = Counter()
-        self._places = asyncio.Semaphore(concurrent)
+        self._places: dict[tuple[str, int], asyncio.Semaphore] = {}
 
     async def summarize(
-        self, key: str, job: SummaryJob, *, best: Summarizer, fallback: Summarizer, patience: float
+        self, key: str, job: SummaryJob, *, best: Summarizer, fallback: Summarizer, terms: Terms
     ) -> Summary:
         """
-        Return the summary of *job*, shared under *key*; the fallback's, marked degraded, after *patience* seconds.
+        Return the summary of *job*, shared under *key*; the fallback's, marked degraded, when patience ends.
 
         A client that leaves stops a summary only where nobody else wants it; who was too impatient still does.
         """
         task = self._running.get(key)
         if task is None:
-            task = self._tasks.start(self._make(job, best), name="summary")
+            task = self._tasks.start(self._make(key, job, best, terms), name="summary")
             self._running[key] = task
             task.add_done_callback(lambda _: self._forget(key))
         self._wanted[key] += 1
         try:
-            return await asyncio.wait_for(asyncio.shield(task), patience)
+            return await asyncio.wait_for(asyncio.shield(task), terms.patience)
         except asyncio.CancelledError:
             self._wanted[key] -= 1
             if not self._wanted[key]:
-                task.cancel()
+                self._tasks.start(self._stop(key, task), name="unwanted summary")
             raise
         except TimeoutError:
             reason = TOO_SLOW
@@ -64,6 +80,22 @@ class SummaryDesk:
         self._running.pop(key, None)
         self._wanted.pop(key, None)
 
-    async def _make(self, job: SummaryJob, summarizer: Summarizer) -> Summary:
-        async with self._places:
+    async def _stop(self, key: str, task: asyncio.Task[Summary]) -> None:
+        """
+        Stop a summary that nobody here wants any more, unless somebody elsewhere does.
+        """
+        elsewhere = await guarded_async("ask who waits", self._sharing.wanted(key), otherwise=False)
+        if not elsewhere and not self._wanted[key]:
+            task.cancel()
+
+    async def _make(self, key: str, job: SummaryJob, summarizer: Summarizer, terms: Terms) -> Summary:
+        if terms.upstream is None:
             return await summarizer.summarize(job)
+        places = self._places.setdefault((terms.upstream, terms.at_once), asyncio.Semaphore(terms.at_once))
+
+        async def placed() -> Summary:
+            async with places:
+                return await summarizer.summarize(job)
+
+        # A process that only waits for another's summary takes no place.
+        return await self._sharing.once(key, placed)

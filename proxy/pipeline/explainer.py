@@ -13,21 +13,23 @@ from typing_extensions import override
 from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window
 from proxy.pipeline.chat_completions import action_of
-from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
 from proxy.pipeline.directives import read_directives
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.explain import Explanation, explained
+from proxy.pipeline.groundwork import Groundwork
 from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.habits import Habits
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.planner import Planner
-from proxy.pipeline.prepare import Preparation
+from proxy.pipeline.planning import make_planning
 from proxy.pipeline.routes import Router
 from proxy.pipeline.scene import Scene
+from proxy.pipeline.sharing import SummarySharing
 from proxy.pipeline.summarizing import Summarizing
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.viewing import Viewer
@@ -36,6 +38,7 @@ from proxy.records.record import Record
 from proxy.records.store import Clock, RecordStore
 from proxy.summaries.base import Summarizer
 from proxy.summaries.extractive import ExtractiveSummarizer
+from proxy.summaries.fallback import Cooldown
 from proxy.summaries.work import SummaryWork
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.counter import TokenCounter
@@ -118,30 +121,44 @@ class Unwritten(MemoryStore):
         return await self._behind.find(digests)
 
 
+class Offline:
+    """
+    Writes without a model, whatever the settings say.
+    """
+
+    def __init__(self, summarizer: Summarizer, clock: Clock) -> None:
+        self._summarizer = summarizer
+        self._rest = Cooldown(clock)
+
+    async def writer(self, _exchange: Exchange, _scene: Scene) -> Summarizer:
+        """
+        Return the one that needs no model.
+        """
+        return self._summarizer
+
+    def rest(self, _exchange: Exchange, _scene: Scene) -> Cooldown:
+        """
+        Return a rest that never begins.
+        """
+        return self._rest
+
+
 def _planner(parts: Parts) -> Planner:
     metrics = Metrics()
     # A mark is used up by the request that it was made for, not by a look at it.
     unmarked, unwritten = Marks(parts.clock), Unwritten(parts.store, clock=parts.clock)
-    conversations = Conversations(unwritten, metrics=metrics, marks=unmarked)
+    habits = Habits(unwritten, parts.tasks, metrics=metrics, clock=parts.clock)
     summarizer = ExtractiveSummarizer(parts.counter, work=parts.work)
-    desk = SummaryDesk(parts.tasks, concurrent=1)
-
-    async def writer(_exchange: Exchange, _scene: Scene) -> Summarizer:
-        return summarizer
-
-    compacting = Compacting(
-        parts.counter,
-        {engine.name: engine for engine in (Compressor(parts.counter), Window(parts.counter))},
-        conversations=conversations,
-        summarizing=Summarizing(desk, writer, summarizer, metrics=metrics),
+    desk = SummaryDesk(parts.tasks, SummarySharing(unwritten, parts.tasks))
+    offline = Offline(summarizer, parts.clock)
+    ground = Groundwork(
+        counter=parts.counter,
+        engines={engine.name: engine for engine in (Compressor(parts.counter), Window(parts.counter))},
+        conversations=Conversations(unwritten, metrics=metrics, marks=unmarked, looked_up=habits.looked_up),
+        summarizing=Summarizing(desk, offline, summarizer, habits=habits, metrics=metrics),
+        habits=habits,
         tasks=parts.tasks,
+        metrics=metrics,
         clock=parts.clock,
     )
-    return Planner(
-        parts.counter,
-        conversations=conversations,
-        identifier=parts.identifier,
-        knowledge=parts.knowledge,
-        compacting=compacting,
-        preparation=Preparation(compacting, conversations, parts.tasks),
-    )
+    return make_planning(ground, parts.identifier, parts.knowledge, unwritten).planner

@@ -19,8 +19,8 @@ from proxy.summaries.prompt import PROMPT_VERSION
 from proxy.upstream.wire import Headers, header
 
 CREDENTIAL_HEADERS = ("authorization", "api-key", "x-api-key", "x-concertina-key")
-CLIENT_CHARACTERS = 8
-"""How much of a tenant's digest is shown to people."""
+CLIENT_CHARACTERS = 12
+"""How much of a credential's digest names a client in books and events."""
 MANY_ROWS = 200
 """Longer conversations are digested in a thread."""
 
@@ -63,7 +63,8 @@ class Identifier:
             scope_of(exchange.compaction),
             model,
             exchange.directives.session,
-            exchange.party.tenant[:CLIENT_CHARACTERS],
+            exchange.party.credential[:CLIENT_CHARACTERS],
+            exchange.route.name,
         )
 
     def _digest(self, text: str) -> str:

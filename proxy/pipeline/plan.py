@@ -45,7 +45,7 @@ class Plan:
     The *body* to send and its facts; *scene* is ``None`` where nothing had to be measured.
 
     *sent_tokens* are our tokens of what is sent, *would* is what observe mode did not do. *asked_usage* says that we
-    asked for a usage frame that the client did not.
+    asked for a usage frame that the client did not, *prepared* that a record was taken up that was made ahead of time.
     """
 
     body: bytes
@@ -58,6 +58,7 @@ class Plan:
     summary: Summary | None = None
     would: PlanKind | None = None
     asked_usage: bool = False
+    prepared: bool = False
     why: str = ""
 
 

@@ -86,7 +86,7 @@ class Settling:
             return
         route = exchange.route.name
         self._metrics.tokens_removed.labels(route).inc(max(plan.scene.total - plan.sent_tokens, 0))
-        stage = "summary" if plan.summary else "prune"
+        stage = "taken-up" if plan.prepared else "summary" if plan.summary else "prune"
         outcome = "degraded" if plan.summary and plan.summary.degraded else "ok"
         self._metrics.compactions.labels(route, stage, outcome).inc()
 

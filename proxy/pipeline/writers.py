@@ -14,7 +14,7 @@ from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.scene import Scene
 from proxy.summaries.base import Summarizer
-from proxy.summaries.fallback import Cooldowns, FallbackSummarizer
+from proxy.summaries.fallback import Cooldown, Cooldowns, FallbackSummarizer
 from proxy.summaries.guards import SummaryAnswer
 from proxy.summaries.in_place import Place, fields_of, may_be_asked
 from proxy.summaries.llm import LlmOptions, LlmSummarizer
@@ -71,14 +71,20 @@ class Writers:
             place=self._place(scene) if settings.in_place and settings.upstream is None else None,
         )
         model = LlmSummarizer(ask, self._counter, options, work=self._work)
+        return FallbackSummarizer(model, self._fallback, self.rest(exchange, scene))
+
+    def rest(self, exchange: Exchange, scene: Scene) -> Cooldown:
+        """
+        Return the rest of the model that would write for this exchange; it belongs to one credential.
+        """
+        settings = exchange.compaction.summarizer
         cooldowns = self._cooldowns.setdefault(settings.cooldown, Cooldowns(self._clock, seconds=settings.cooldown))
-        rest = cooldowns.of(
+        return cooldowns.of(
             exchange.route.name,
-            settings.upstream or exchange.route.upstream,
-            settings.model or own,
-            exchange.party.tenant,
+            asked_upstream(exchange),
+            settings.model or scene.request.model,
+            exchange.party.credential,
         )
-        return FallbackSummarizer(model, self._fallback, rest)
 
     def _place(self, scene: Scene) -> Place | None:
         """
@@ -104,6 +110,13 @@ class Writers:
         there = replace(exchange, party=replace(exchange.party, upstream=settings.upstream or exchange.party.upstream))
         window = await self._knowledge.window(there, model)
         return _room(window.tokens, self._knowledge.scale(there, model, None, 0, window.tokens))
+
+
+def asked_upstream(exchange: Exchange) -> str:
+    """
+    Return the name of the upstream that summaries of this exchange are asked of.
+    """
+    return exchange.compaction.summarizer.upstream or exchange.route.upstream
 
 
 def _room(window: int, scale: float) -> int:

@@ -135,6 +135,13 @@ class GuardedStore(RecordStore):
         return await self._memory.lease(key, seconds)
 
     @override
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        for held in await self._write(lambda store: store.renew(lease, seconds)):
+            if held:
+                return True
+        return await self._memory.renew(lease, seconds)
+
+    @override
     async def release(self, lease: Lease) -> None:
         await self._memory.release(lease)
         await self._write(lambda store: store.release(lease))

@@ -42,7 +42,7 @@ def prefix_digests(rows: Sequence[object], *, seed: bytes, canonicalize: Sequenc
     return tuple(digest.hex() for digest in islice(chain, 1, None))
 
 
-def divergence(previous: Sequence[str], digests: Sequence[str]) -> int:
+def divergence(previous: Sequence[object], digests: Sequence[object]) -> int:
     """
     Return the index of the first row in which two chains differ: how many rows they share.
     """

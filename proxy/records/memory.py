@@ -116,6 +116,15 @@ class MemoryStore(RecordStore):
         return lease
 
     @override
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        now = self._clock()
+        held, expires = self._leases.get(lease.key, (None, -inf))
+        if held != lease or expires <= now:
+            return False
+        self._leases[lease.key] = (lease, now + seconds)
+        return True
+
+    @override
     async def release(self, lease: Lease) -> None:
         held, _ = self._leases.get(lease.key, (None, 0.0))
         if held == lease:

@@ -65,6 +65,7 @@ class RedisStore(RecordStore):
         self._recent = client.register_script(scripts.RECENT)
         self._sweep = client.register_script(scripts.SWEEP)
         self._fact_once = client.register_script(scripts.PUT_FACT_ONCE)
+        self._renew = client.register_script(scripts.RENEW)
         self._release = client.register_script(scripts.RELEASE)
 
     @classmethod
@@ -147,6 +148,11 @@ class RedisStore(RecordStore):
         lease = new_lease(key)
         taken = self._client.set(scripts.LEASE + key, lease.token, px=_milliseconds(seconds), nx=True)
         return lease if await _answer(taken) else None
+
+    @override
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        key = scripts.LEASE + lease.key
+        return bool(await _answer(self._renew(keys=[key], args=[lease.token, _milliseconds(seconds)])))
 
     @override
     async def release(self, lease: Lease) -> None:

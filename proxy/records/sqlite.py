@@ -62,6 +62,7 @@ _LEASE = """
     ON CONFLICT (key) DO UPDATE SET token = excluded.token, expires = excluded.expires WHERE expires <= ?
     RETURNING token
 """
+_RENEW = "UPDATE leases SET expires = ? WHERE key = ? AND token = ? AND expires > ? RETURNING 1"
 # Own writes are weighed against the cap after this share of it; between two looks it may be passed by as much.
 _LOOK_AFTER = 16
 
@@ -84,8 +85,12 @@ class SqliteStore(RecordStore):
         """
         Open or begin the file at *path*. Raises ``StoreError``.
         """
-        connection = aiosqlite.Connection(partial(open_file, path), iter_chunk_size=64)
-        return cls(await connection, path, clock=clock, caps=caps or Caps())
+        faults: list[StoreError] = []
+        connection = await aiosqlite.Connection(partial(_opened, path, faults), iter_chunk_size=64)
+        if faults:
+            await connection.close()
+            raise faults[0]
+        return cls(connection, path, clock=clock, caps=caps or Caps())
 
     @override
     def describe(self) -> StoreState:
@@ -155,6 +160,11 @@ class SqliteStore(RecordStore):
         return lease if await self._rows(_LEASE, (key, lease.token, now + seconds, now)) else None
 
     @override
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        now = self._clock()
+        return bool(await self._rows(_RENEW, (now + seconds, lease.key, lease.token, now)))
+
+    @override
     async def release(self, lease: Lease) -> None:
         await self._rows("DELETE FROM leases WHERE key = ? AND token = ?", (lease.key, lease.token))
 
@@ -215,6 +225,19 @@ class SqliteStore(RecordStore):
 
     def _after(self, ttl_seconds: float | None) -> float | None:
         return None if ttl_seconds is None else self._clock() + ttl_seconds
+
+
+def _opened(path: Path, faults: list[StoreError]) -> sqlite3.Connection:
+    """
+    Open the file, or nothing at all where it cannot be opened.
+
+    A connection that fails to open leaves a thread that nobody waits for, and that fails once the loop is gone.
+    """
+    try:
+        return open_file(path)
+    except StoreError as fault:
+        faults.append(fault)
+        return sqlite3.connect(":memory:")
 
 
 def _json(values: Sequence[str]) -> str:

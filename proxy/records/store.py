@@ -114,6 +114,12 @@ class RecordStore(ABC):
         """
 
     @abstractmethod
+    async def renew(self, lease: Lease, seconds: float) -> bool:
+        """
+        Hold a lease for so long from now, and tell whether it is still held: one that expired or passed on is lost.
+        """
+
+    @abstractmethod
     async def release(self, lease: Lease) -> None:
         """
         Give a lease back; one that has passed on to another holder is left alone.

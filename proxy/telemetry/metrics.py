@@ -9,6 +9,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
+ROWS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 RATIOS = (0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.5, 2.0)
 
 
@@ -27,7 +28,7 @@ class Metrics:
         )
         self.compactions = Counter(
             "concertina_compactions_total",
-            "Compactions, by route, stage (prune, summary, taken-up, prepared) and outcome.",
+            "Compactions, by route, stage (prune, summary, taken-up, prepared, repaired, late) and outcome.",
             ("route", "stage", "outcome"),
             registry=self.registry,
         )
@@ -65,6 +66,13 @@ class Metrics:
             "concertina_record_lookups_total",
             "Look-ups of records (hit, pending, miss).",
             ("result",),
+            registry=self.registry,
+        )
+        self.first_divergence = Histogram(
+            "concertina_first_divergence_rows",
+            "First row in which a history differs from one that the same client sent before.",
+            ("route",),
+            buckets=ROWS,
             registry=self.registry,
         )
         self.estimate_ratio = Histogram(

@@ -291,6 +291,25 @@ class TestLeases:
 
         assert await store.lease("k", 30) is not None
 
+    async def test_a_renewed_lease_holds_on(self, harness, store):
+        """A holder that still works is not overtaken."""
+        lease = await store.lease("k", 30)
+        await harness.pass_time(20)
+        assert await store.renew(lease, 30)
+        await harness.pass_time(20)
+
+        assert await store.lease("k", 30) is None
+
+    async def test_a_lost_lease_cannot_be_renewed(self, harness, store):
+        """A holder that slept learns that its time is over, whether another took over or not."""
+        late = await store.lease("k", 30)
+        await harness.pass_time(40)
+        assert not await store.renew(late, 30)
+        successor = await store.lease("k", 30)
+
+        assert not await store.renew(late, 30)
+        assert await store.renew(successor, 30)
+
     async def test_a_late_holder_cannot_release_the_lease_of_its_successor(self, harness, store):
         """Releasing asks for the token, not the key."""
         late = await store.lease("k", 30)

@@ -181,7 +181,7 @@ def engine_of(world: Any) -> Engine:
     Return the compressor behind a running proxy.
     """
     chat = world.proxied.proxy.edge._handler._chat
-    return chat._planner._compacting._engines["compressor"]
+    return chat._planner._compacting._ground.engines["compressor"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyError, RecursionError, MemoryError])

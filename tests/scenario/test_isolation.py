@@ -114,26 +114,28 @@ class TestSingleFlight:
         assert len({call.body for call in world.upstream.main_calls}) == 1
         assert len(world.upstream.summary_calls) == len(alone.upstream.summary_calls)
 
-    async def test_a_client_that_leaves_does_not_kill_the_summary(self, world_factory: Any) -> None:
+    async def test_a_client_that_leaves_does_not_kill_the_summary_of_another(self, world_factory: Any) -> None:
         """
-        Its task ends, nothing leaks, and the summary serves the next request.
+        Also where it came first: the other one gets the summary, nothing leaks, and the model was asked once.
         """
         gate = asyncio.Event()
         world = await world_factory()
         world.upstream.will(repeat(2, when(gated(gate), summary=True)))
         leaving = asyncio.ensure_future(world.proxied.chat(BIG))
         await world.upstream.until(lambda: world.upstream.summary_calls)
-        leaving.cancel()
         edge = world.proxied.proxy.edge
-        await asyncio.wait_for(edge.idle.wait(), 5)
+        staying = asyncio.ensure_future(world.proxied.chat(BIG))
+        while edge.inflight < 2:
+            await asyncio.sleep(0.005)
+        leaving.cancel()
+        while edge.inflight > 1:
+            await asyncio.sleep(0.005)
         gate.set()
+        reply = await staying
         await world.proxied.proxy.core.tasks.settled()
-        asked = len(world.upstream.summary_calls)
-        reply = await world.chat(BIG)
 
-        assert (edge.inflight, world.upstream.main_calls[:-1]) == (0, [])
-        assert reply.status == 200
-        assert len(world.upstream.summary_calls) == asked
+        assert (reply.status, reply.action, edge.inflight) == (200, "compacted", 0)
+        assert (len(world.upstream.summary_calls), len(world.upstream.main_calls)) == (1, 1)
 
 
 class TestState:
