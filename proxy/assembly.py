@@ -42,6 +42,7 @@ from proxy.pipeline.writers import Writers
 from proxy.records.store import RecordStore
 from proxy.summaries.extractive import ExtractiveSummarizer
 from proxy.telemetry.metrics import Metrics
+from proxy.telemetry.traces import Tracer
 from proxy.tokens.counter import TokenCounter
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.client import UpstreamClient
@@ -70,6 +71,7 @@ class Core:
     journal: Journal
     marks: Marks
     accounts: Accounts
+    tracer: Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
             ),
             core.metrics,
             Viewer(settings.limits.json_depth),
+            core.tracer,
         ),
         clock=core.clock,
         disclose=settings.disclose,

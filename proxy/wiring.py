@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -37,6 +37,7 @@ from proxy.server.app import Edge
 from proxy.server.readiness import readiness
 from proxy.server.run import Listening
 from proxy.telemetry.metrics import Metrics
+from proxy.telemetry.traces import Tracer, open_tracer
 from proxy.tokens.cache import CountCache
 from proxy.tokens.counter import TokenCounter
 from proxy.tokens.vocabulary import Vocabulary
@@ -91,16 +92,22 @@ class Proxy:
         await self.core.discovery.close()
         await self.core.client.close()
         await self.core.store.close()
+        await asyncio.to_thread(self.core.tracer.close)
         self.core.work.close()
 
 
 async def build(
-    settings: AppSettings, *, environ: Mapping[str, str] | None = None, vocabulary: Vocabulary | None = None
+    settings: AppSettings,
+    *,
+    environ: Mapping[str, str] | None = None,
+    vocabulary: Vocabulary | None = None,
+    clock: Callable[[], float] = time.time,  # noqa: TID251 - the one place that hands out the clock
+    tracer: Tracer | None = None,
 ) -> Proxy:
     """
     Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
     """
-    core = await _core(settings, environ or {}, vocabulary or Vocabulary())
+    core = await _core(settings, environ or {}, vocabulary or Vocabulary(), clock, tracer)
     knowledge = _knowledge(settings, core)
     serving = serving_of(settings, core, knowledge)
     edge = Edge(
@@ -139,8 +146,13 @@ def renew(proxy: Proxy, settings: AppSettings) -> Proxy:
     return replace(proxy, settings=settings, diagnosing=serving.diagnosing, knowledge=knowledge, core=core)
 
 
-async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary) -> Core:
-    clock = time.time  # noqa: TID251 - the one place that hands out the clock
+async def _core(
+    settings: AppSettings,
+    environ: Mapping[str, str],
+    vocabulary: Vocabulary,
+    clock: Callable[[], float],
+    tracer: Tracer | None,
+) -> Core:
     store = await open_store(settings.store, clock=clock)
     tasks, metrics = TaskKeeper(), Metrics()
     counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
@@ -168,6 +180,7 @@ async def _core(settings: AppSettings, environ: Mapping[str, str], vocabulary: V
         accounts=Accounts(
             PriceBook(settings.upstreams, settings.models, clock=clock), Ledger(), metrics=metrics, clock=clock
         ),
+        tracer=tracer or open_tracer(settings.otlp),
     )
 
 

@@ -4,10 +4,13 @@ The books: what each exchange and each summary took, in tokens and money.
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from typing_extensions import override
 
+from proxy.errors import SummaryError
 from proxy.pipeline.asking import ModelAsker
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.ledger import Ledger, Sums
@@ -115,7 +118,7 @@ class Accounts:
 
 class MeteredAsker(ModelAsker):
     """
-    Enters every call into the books, also those whose answer is then rejected: they are paid for.
+    Enters every call into the books and the trace, also those whose answer is then rejected: they are paid for.
     """
 
     def __init__(
@@ -126,8 +129,19 @@ class MeteredAsker(ModelAsker):
 
     @override
     async def ask(self, exchange: Exchange, prompt: SummaryPrompt, *, model: str) -> SummaryAnswer:
-        answer = await super().ask(exchange, prompt, model=model)
-        self._accounts.summary(exchange, answer, model=model, by=prompt.model or model)
+        by = prompt.model or model
+        span, headers = exchange.trace.call(exchange.incoming.headers, model=by)
+        traced = replace(exchange, incoming=replace(exchange.incoming, headers=headers))
+        try:
+            answer = await super().ask(traced, prompt, model=model)
+        except SummaryError as why:
+            span.end(why.reason)
+            raise
+        except CancelledError:
+            span.end("client-left")
+            raise
+        span.end()
+        self._accounts.summary(exchange, answer, model=model, by=by)
         return answer
 
 

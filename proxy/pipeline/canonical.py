@@ -11,6 +11,7 @@ from proxy.pipeline.plan import Plan
 from proxy.pipeline.watching import Seen
 from proxy.upstream.wire import Headers, header
 
+FIRST_ERROR = 400
 REQUEST_ID = "x-request-id"
 # What others call an id goes into logs: nothing that could be a sentence or a key of some length.
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,80}")
@@ -37,12 +38,13 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
         "attempts": exchange.attempts,
         "seconds": round(now - exchange.started, 4),
     }
-    if client_id := request_id_of(exchange.incoming.headers):
-        fields["client_request_id"] = client_id
-    if exchange.upstream_request_id:
-        fields["upstream_request_id"] = exchange.upstream_request_id
-    if exchange.ended:
-        fields["ended"] = exchange.ended
+    told = {
+        "client_request_id": request_id_of(exchange.incoming.headers),
+        "upstream_request_id": exchange.upstream_request_id,
+        "trace_id": exchange.trace.trace_id,
+        "ended": exchange.ended,
+    }
+    fields |= {name: value for name, value in told.items() if value}
     if exchange.request is not None:
         fields["model"] = exchange.request.model
     if exchange.plan is not None:
@@ -54,6 +56,15 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
         if values := getattr(exchange, name):
             fields[name] = list(values)
     return fields
+
+
+def fault_of(exchange: Exchange) -> str:
+    """
+    Return the kind of what went wrong for the client, empty where nothing did.
+    """
+    if exchange.ended or exchange.status < FIRST_ERROR:
+        return exchange.ended
+    return exchange.faults[-1] if exchange.faults else str(exchange.status)
 
 
 def _plan_fields(plan: Plan) -> dict[str, object]:

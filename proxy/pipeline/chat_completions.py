@@ -38,6 +38,7 @@ from proxy.pipeline.settling import Settling
 from proxy.pipeline.viewing import Viewer
 from proxy.pipeline.watching import Seen, StreamWatcher, read_body
 from proxy.telemetry.metrics import Metrics
+from proxy.telemetry.traces import Tracer
 from proxy.upstream.wire import Answer, Headers, Incoming, header
 
 log = structlog.get_logger()
@@ -55,6 +56,7 @@ class Steps:
     settling: Settling
     metrics: Metrics
     viewer: Viewer
+    tracer: Tracer
 
 
 class ChatCompletions:
@@ -78,6 +80,7 @@ class ChatCompletions:
         self._recovering = steps.recovering
         self._settling = steps.settling
         self._metrics = steps.metrics
+        self._tracer = steps.tracer
         self._clock = clock
         self._disclose = disclose
 
@@ -86,11 +89,11 @@ class ChatCompletions:
         Answer one request; what goes wrong in our own work sends the client's request as it came.
         """
         exchange = await self._matched(incoming)
-        plan = await self._plan(exchange)
-        exchange.plan = plan
-        exchange.action = action_of(exchange, plan)
-        self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
         try:
+            plan = await self._plan(exchange)
+            exchange.plan = plan
+            exchange.action = action_of(exchange, plan)
+            self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
             examined = await self._recovering.answer(exchange, plan)
         except (UpstreamError, CancelledError) as why:
             # No answer will be relayed, and yet this was an exchange.
@@ -103,7 +106,7 @@ class ChatCompletions:
         started = self._clock()
         request = await self._viewer.view(incoming.body) if self._router.needs_model else None
         route = self._router.of(incoming, request.model if request else None)
-        return Exchange(
+        exchange = Exchange(
             incoming=incoming,
             route=route,
             directives=read_directives(incoming.headers),
@@ -112,6 +115,9 @@ class ChatCompletions:
             viewer=self._viewer,
             request=request,
         )
+        begin = partial(exchange.trace.begin, self._tracer, headers=incoming.headers, upstream=route.upstream)
+        guarded("trace", begin, otherwise=None)
+        return exchange
 
     async def _plan(self, exchange: Exchange) -> Plan:
         try:

@@ -13,6 +13,7 @@ from proxy.chat.request import ChatRequest
 from proxy.pipeline.directives import Directives
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.settings import CompactionSettings, RecoverySettings, RouteSettings
+from proxy.pipeline.tracing import Trace
 from proxy.pipeline.viewing import Viewer
 from proxy.summaries.base import Note
 from proxy.upstream.wire import Incoming
@@ -58,6 +59,7 @@ class Exchange:
     warnings: list[str] = field(default_factory=list)
     status: int = 0
     notes: tuple[Note, ...] | None = None
+    trace: Trace = field(default_factory=Trace)
     id: str = field(default_factory=partial(secrets.token_hex, 8))
     """What the exchange is called in the log and at the admin port."""
     upstream_request_id: str = ""

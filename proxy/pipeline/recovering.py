@@ -118,6 +118,7 @@ class Recovering:
         examined = await examine(answer, _lens(exchange, plan))
         if examined.fault is not None:
             exchange.faults.append(examined.fault.label)
+            exchange.trace.refused(examined.fault.label)
         return examined
 
     def _outcome(self, exchange: Exchange, plan: Plan, examined: Examined) -> Outcome:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from proxy.pipeline.accounts import Accounts
-from proxy.pipeline.canonical import canonical
+from proxy.pipeline.canonical import canonical, fault_of
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.guarded import guarded
 from proxy.pipeline.journal import Journal
@@ -71,6 +71,7 @@ class Settling:
         now = self._clock()
         event = canonical(exchange, seen, now=now) | self._booked(exchange, seen)
         log.info("exchange.finished", **event)
+        guarded("trace", lambda: exchange.trace.end(event, fault=fault_of(exchange)), otherwise=None)
         guarded("journal", lambda: self._journal.add({"at": now, **event}, digest=_digest_of(plan)), otherwise=None)
 
     def _booked(self, exchange: Exchange, seen: Seen) -> dict[str, object]:

@@ -64,7 +64,7 @@ async def test_exchanges_appear_as_they_end(busy: Any, page_factory: Any) -> Non
     world, admin = busy
     page = await page_factory(f"{admin.url}/#exchanges")
     await page.locator("tbody tr").first.wait_for()
-    await page.get_by_text("Live").wait_for()
+    await page.get_by_text("Live", exact=True).wait_for()
     before = await page.locator("tbody tr").count()
     reply = await world.chat(BIG)
     link = page.locator(f'a[href="#exchange/{reply.headers["x-concertina-id"]}"]')

@@ -90,8 +90,9 @@ async def proxy_factory(tmp_path: Any) -> AsyncIterator[ProxyFactory]:
     async def start(base_url: str, **settings: Any) -> Proxied:
         upstream = {"base_url": base_url, **settings.pop("upstream", {})}
         vocabulary = settings.pop("vocabulary", None) or loaded_vocabulary()
+        tracer = settings.pop("tracer", None)
         given = {"store": {"url": "memory://"}, "upstreams": {"sim": upstream}, **settings}
-        proxy = await build(AppSettings.model_validate(given), vocabulary=vocabulary)
+        proxy = await build(AppSettings.model_validate(given), vocabulary=vocabulary, tracer=tracer)
         listening, host, port = await proxy.start("127.0.0.1", 0)
         proxied = Proxied(proxy, listening, f"http://{host}:{port}/v1", aiohttp.ClientSession())
         started.append(proxied)

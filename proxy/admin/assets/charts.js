@@ -3,7 +3,8 @@
 import { el, svg, table } from "./dom.js";
 import { time } from "./format.js";
 
-const WIDTH = 640;
+// Drawn narrower on a phone, so that its letters are not scaled away.
+const WIDTH = matchMedia("(max-width: 46rem)").matches ? 360 : 640;
 const HEIGHT = 200;
 const LEFT = 56;
 const BOTTOM = 24;

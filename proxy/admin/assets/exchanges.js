@@ -33,7 +33,7 @@ export function exchanges(main, live) {
     event.preventDefault();
     location.hash = `exchange/${encodeURIComponent(wanted.value.trim())}`;
   } }, el("label", { for: "wanted" }, "Request id"));
-  const wanted = el("input", { id: "wanted", type: "search", required: true, placeholder: "ours, the client's or the upstream's" });
+  const wanted = el("input", { id: "wanted", type: "search", required: true, placeholder: "of any side" });
   search.append(wanted, el("button", { type: "submit" }, "Find"));
   put(main, el("div", { class: "bar" }, el("h2", {}, "Exchanges"), el("label", {}, "Show: ", only), pause, search), place);
   const shown = (event) => !only.value || event.action === only.value;

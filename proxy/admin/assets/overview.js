@@ -33,7 +33,14 @@ function tiles(stats) {
     tile("Exchanges", count(sums.exchanges), `${count(stats.inflight)} in flight`),
     tile("Sent shorter", count(sums.folded), `${percent(sums.folded ?? 0, sums.exchanges)} of all`),
     tile("Tokens not sent", compact(removed), `${percent(removed, sums.before_tokens)} of ${compact(sums.before_tokens)}`),
-    tile("Net effect", dollars(effect), effect === undefined ? "no price is known" : `${dollars(sums.before_cost)} − ${dollars(sums.after_cost)} − ${dollars(sums.summary_cost ?? 0)} for summaries`, effect < 0 ? "bad" : effect > 0 ? "good" : ""));
+    tile("Net effect", dollars(effect), effectNote(sums, effect), effect < 0 ? "bad" : effect > 0 ? "good" : ""));
+}
+
+// Where the whole history would not have fitted, there is nothing to compare with; it is said, lest a loss look like one.
+function effectNote(sums, effect) {
+  if (effect === undefined) return "no price is known";
+  const sum = `${dollars(sums.before_cost)} before − ${dollars(sums.after_cost)} sent − ${dollars(sums.summary_cost ?? 0)} summaries`;
+  return sums.beyond_window ? `${sum}; ${count(sums.beyond_window)} exchanges were too long to go whole: no saving claimed` : sum;
 }
 
 function charts(stats) {

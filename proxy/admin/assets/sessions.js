@@ -6,7 +6,8 @@ import { el, facts, panel, put, table } from "./dom.js";
 import { count, date, shortId, time } from "./format.js";
 
 const link = (session) => el("a", { href: `#session/${encodeURIComponent(session.id)}` }, session.title);
-const state = (session) => (session.ended ? `${session.reason}, ${date(session.ended)}` : "goes on");
+const ENDS = { compaction: "compacted again", edited: "history was edited", expired: "expired" };
+const state = (session) => (session.ended ? `${ENDS[session.reason] ?? session.reason}, ${date(session.ended)}` : "goes on");
 
 export function sessions(main) {
   return { every: 10, update: async () => {

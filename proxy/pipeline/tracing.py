@@ -1,0 +1,116 @@
+"""
+The trace of one exchange: a span for the whole, and one for each call to an upstream, by the names of the GenAI
+semantic conventions of OpenTelemetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proxy.telemetry.traces import CARRIED, NO_SPAN, Context, Span, Tracer, Value
+from proxy.upstream.wire import Headers, header
+
+OPERATION = "chat"
+LONGEST = 200
+"""Characters of a model's name, which the client chooses."""
+_OURS = "concertina."
+_USAGE = {
+    "prompt_tokens": "gen_ai.usage.input_tokens",
+    "completion_tokens": "gen_ai.usage.output_tokens",
+    "cached_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "status": "http.response.status_code",
+}
+_TOLD = (
+    "id", "route", "action", "why", "ended", "attempts", "before_tokens", "after_tokens", "threshold", "window",
+    "window_source", "record", "depth", "summary_calls", "degraded", "before_cost", "after_cost",
+)  # fmt: skip
+
+
+class Trace:
+    """
+    Follows one exchange; with no tracer it does nothing and leaves headers as they are.
+    """
+
+    __slots__ = ("_call", "_tracer", "_upstream", "_whole")
+
+    def __init__(self) -> None:
+        self._tracer: Tracer | None = None
+        self._whole: Span = NO_SPAN
+        self._call: Span | None = None
+        self._upstream = ""
+
+    @property
+    def trace_id(self) -> str:
+        """
+        Return the id of the trace, empty where there is none.
+        """
+        return self._whole.trace_id
+
+    def begin(self, tracer: Tracer, *, headers: Headers, upstream: str) -> None:
+        """
+        Begin with the request, as a child of the client's own span if it told one.
+        """
+        self._tracer, self._upstream = tracer, upstream
+        self._whole = tracer.begin(OPERATION, parent=_context(headers), serves=True, attributes=self._names())
+
+    def call(self, headers: Headers, *, model: str) -> tuple[Span, Headers]:
+        """
+        Begin a call to an upstream; return its span, and *headers* with that span as parent.
+        """
+        if self._tracer is None:
+            return NO_SPAN, headers
+        span = self._tracer.begin(
+            f"{OPERATION} {model[:LONGEST]}".strip(),
+            parent=self._whole.context,
+            serves=False,
+            attributes={**self._names(), "gen_ai.request.model": model[:LONGEST]},
+        )
+        return span, _carrying(headers, span.context)
+
+    def main_call(self, headers: Headers, *, model: str) -> Headers:
+        """
+        Begin the call whose answer may be relayed; it ends when it is refused, or with the exchange.
+        """
+        self._call, headers = self.call(headers, model=model)
+        return headers
+
+    def refused(self, fault: str) -> None:
+        """
+        End the call that was refused.
+        """
+        self._end_call({}, fault)
+
+    def end(self, event: Mapping[str, object], *, fault: str) -> None:
+        """
+        End the exchange with the fields of its canonical event.
+        """
+        usage = {_USAGE[name]: value for name, value in _plain(event).items() if name in _USAGE}
+        self._end_call(usage, fault)
+        told = {_OURS + name: value for name, value in _plain(event).items() if name in _TOLD}
+        model = str(event.get("model", ""))[:LONGEST]
+        self._whole.tell({**usage, **told, "gen_ai.request.model": model})
+        self._whole.end(fault)
+
+    def _end_call(self, attributes: Mapping[str, Value], fault: str) -> None:
+        if self._call is not None:
+            self._call.tell(attributes)
+            self._call.end(fault)
+            self._call = None
+
+    def _names(self) -> dict[str, Value]:
+        return {"gen_ai.operation.name": OPERATION, "gen_ai.provider.name": self._upstream}
+
+
+def _plain(event: Mapping[str, object]) -> dict[str, Value]:
+    return {name: value for name, value in event.items() if isinstance(value, str | int | float | bool)}
+
+
+def _context(headers: Headers) -> Context:
+    return {name: value for name in CARRIED if (value := header(headers, name)) is not None}
+
+
+def _carrying(headers: Headers, context: Context) -> Headers:
+    if not context:
+        return headers
+    kept = tuple(pair for pair in headers if pair[0].lower() not in CARRIED)
+    return (*kept, *context.items())
