@@ -114,28 +114,29 @@ class TestSingleFlight:
         assert len({call.body for call in world.upstream.main_calls}) == 1
         assert len(world.upstream.summary_calls) == len(alone.upstream.summary_calls)
 
-    async def test_a_client_that_leaves_does_not_kill_the_summary_of_another(self, world_factory: Any) -> None:
+    async def test_a_client_that_leaves_does_not_kill_a_summary_that_others_wait_for(self, world_factory: Any) -> None:
         """
-        Also where it came first: the other one gets the summary, nothing leaks, and the model was asked once.
+        Its own request ends at once; the other gets the summary, and nothing leaks.
         """
         gate = asyncio.Event()
         world = await world_factory()
         world.upstream.will(repeat(2, when(gated(gate), summary=True)))
+        edge = world.proxied.proxy.edge
         leaving = asyncio.ensure_future(world.proxied.chat(BIG))
         await world.upstream.until(lambda: world.upstream.summary_calls)
-        edge = world.proxied.proxy.edge
         staying = asyncio.ensure_future(world.proxied.chat(BIG))
         while edge.inflight < 2:
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
         leaving.cancel()
         while edge.inflight > 1:
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.01)
         gate.set()
         reply = await staying
-        await world.proxied.proxy.core.tasks.settled()
 
-        assert (reply.status, reply.action, edge.inflight) == (200, "compacted", 0)
-        assert (len(world.upstream.summary_calls), len(world.upstream.main_calls)) == (1, 1)
+        assert (reply.status, reply.action) == (200, "compacted")
+        assert len(world.upstream.summary_calls) == 1
+        await asyncio.wait_for(edge.idle.wait(), 5)
 
 
 class TestState:
