@@ -8,7 +8,7 @@ CLIENTS := .venv-clients
 CLIENT_TESTS := tests/clients
 NPM := $(shell command -v npm)
 
-.PHONY: run demo test bench check clients fmt lock clean
+.PHONY: run demo test soak bench check clients fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +23,11 @@ demo: $(READY)
 	$(BIN)/concertina demo $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not whole and not bench" $(ARGS)
+	$(BIN)/python -m pytest -m "not whole and not bench and not soak" $(ARGS)
+
+# Half an hour; SOAK_SECONDS=600 makes it shorter.
+soak: $(READY)
+	$(BIN)/python -m pytest -m soak -s tests/soak $(ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m bench.speed $(ARGS)

@@ -5,6 +5,7 @@ Imports only go down; rooms on one floor do not know each other (import-linter c
 
     cli/          the verbs: serve, check, explain, doctor, demo, simulate, sessions, run, version
     serving.py    runs it, in this process or in several workers
+    reloading.py  reads the settings again while it runs, on SIGHUP
     wiring.py     builds everything once, explicitly, from settings
     assembly.py   puts together what answers requests, from settings that may change at any time
     config/       YAML and environment into frozen settings; mistakes explained by path and line

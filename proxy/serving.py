@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -30,6 +31,7 @@ from proxy.admin.settings import DEFAULT_LISTEN, AdminSettings
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
 from proxy.errors import SettingsError
+from proxy.reloading import Read, Reloading, Written
 from proxy.server.ports import SharedPort, check_free
 from proxy.server.run import run, until_signal, until_supervisor
 from proxy.server.supervisor import REFUSED, Job, Supervisor
@@ -44,44 +46,52 @@ _LAST_SECONDS = 5.0
 """What a worker may take to let go of everything, once its exchanges have ended."""
 
 
-def serve(settings: AppSettings) -> int:
+def serve(settings: AppSettings, read: Read | None = None) -> int:
     """
-    Serve until SIGTERM or SIGINT, and return the exit code.
+    Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP has *read* find the settings as they are then.
     """
     set_up_log(settings.log, terminal=sys.stdout.isatty())
+    written = Written(settings, read)
+    if hasattr(signal, "SIGHUP"):
+        # One that comes before there is anything to reload must not end the process.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         if settings.workers > 1:
-            return _serve_in_workers(settings)
-        return _in_loop(partial(_serve, settings, environment()))
+            return _serve_in_workers(written)
+        return _in_loop(partial(_serve, written, environment()))
     except OSError as fault:
         log.critical("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
         return 1
 
 
-async def _serve(settings: AppSettings, environ: Mapping[str, str]) -> None:
-    async with _built(settings, environ) as proxy:
+async def _serve(written: Written, environ: Mapping[str, str]) -> None:
+    settings = written.settings
+    async with _built(written, environ) as running:
+        proxy = running.proxy
         host, port = split_address(settings.listen)
         listening, host, port = await proxy.start(host, port)
         log.info("proxy.listening", host=host, port=port, workers=1)
         async with _admin_port(settings.admin, proxy.admin):
-            await until_signal(lambda: listening.stop(drain=settings.limits.drain))
+            stop = partial(listening.stop, drain=settings.limits.drain)
+            await until_signal(stop, hangup=running)
 
 
 @asynccontextmanager
 async def _built(
-    settings: AppSettings, environ: Mapping[str, str], vocabulary: Vocabulary | None = None
-) -> AsyncIterator[Proxy]:
+    written: Written, environ: Mapping[str, str], vocabulary: Vocabulary | None = None
+) -> AsyncIterator[Reloading]:
     """
     Build a proxy and let go of it whatever happens: its store has a thread, which would keep the process.
     """
-    proxy = await build(settings, environ=environ, vocabulary=vocabulary)
+    running = Reloading(await build(written.settings, environ=environ, vocabulary=vocabulary), written)
     try:
-        yield proxy
+        yield running
     finally:
-        await proxy.close()
+        await running.proxy.close()
 
 
-def _serve_in_workers(settings: AppSettings) -> int:
+def _serve_in_workers(written: Written) -> int:
+    settings = written.settings
     if not hasattr(os, "fork"):
         log.critical("workers.unavailable")
         return REFUSED
@@ -93,11 +103,15 @@ def _serve_in_workers(settings: AppSettings) -> int:
     port_of_all = SharedPort(host, port, settings.workers)
     vocabulary = _loaded_vocabulary()
     with tempfile.TemporaryDirectory(prefix="concertina-") as folder:
-        crew = _Crew(settings, environment(), port_of_all, vocabulary, Path(folder))
+        crew = _Crew(written, environment(), port_of_all, vocabulary, Path(folder))
         host, port = port_of_all.address
         log.info("proxy.listening", host=host, port=port, workers=settings.workers)
         return Supervisor(
-            crew.jobs(), patience=settings.limits.drain + _LAST_SECONDS, stopping=port_of_all.close_all
+            crew.jobs(),
+            patience=settings.limits.drain + _LAST_SECONDS,
+            stopping=port_of_all.close_all,
+            # A file with a mistake in it stops here, told once; and a worker that starts later starts with what is right.
+            hangup=lambda: written.again() is not None,
         ).run()
 
 
@@ -122,7 +136,7 @@ class _Crew:
     The processes under the supervisor; *folder* holds their sockets and metrics.
     """
 
-    settings: AppSettings
+    written: Written
     environ: Mapping[str, str]
     port: SharedPort
     vocabulary: Vocabulary
@@ -132,8 +146,8 @@ class _Crew:
         """
         Return the workers and, unless it is switched off, the process of the admin port.
         """
-        found = [self._worker(number) for number in range(self.settings.workers)]
-        if self.settings.admin.listen is not None:
+        found = [self._worker(number) for number in range(self.written.settings.workers)]
+        if self.written.settings.admin.listen is not None:
             found.append(Job("admin", lambda: _in_loop(self._serve_admin), outlasts=True))
         return found
 
@@ -152,17 +166,20 @@ class _Crew:
     async def _serve_as(self, number: int) -> None:
         share_metrics(self.folder, number)
         sockets = self.port.take(number)
-        async with _built(self.settings, self.environ, self.vocabulary) as proxy:
+        settings = self.written.settings
+        async with _built(self.written, self.environ, self.vocabulary) as running:
+            proxy = running.proxy
             answering = await answer_on(self._socket(number), _desk(proxy))
             listening = await proxy.start_on(sockets)
-            await until_supervisor(lambda: listening.stop(drain=self.settings.limits.drain))
+            stop = partial(listening.stop, drain=settings.limits.drain)
+            await until_supervisor(stop, hangup=running)
             answering.close()
 
     async def _serve_admin(self) -> None:
         self.port.close_all()
-        paths = [self._socket(number) for number in range(self.settings.workers)]
+        paths = [self._socket(number) for number in range(self.written.settings.workers)]
         workers = ManyProcesses(paths, collect=partial(collect_metrics, self.folder))
-        async with _admin_port(self.settings.admin, MergedSource(workers)):
+        async with _admin_port(self.written.settings.admin, MergedSource(workers)):
             await until_supervisor(_at_once)
 
     def _socket(self, number: int) -> Path:

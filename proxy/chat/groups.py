@@ -7,7 +7,7 @@ its own. Ids are matched within a group only, since clients reuse them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.chat.messages import Message, is_call_row, is_system, is_tool_result, result_id, tool_calls
@@ -31,25 +31,33 @@ def groups(messages: Sequence[Message]) -> tuple[Group, ...]:
     """
     Split *messages* into groups, in order and without gaps.
     """
-    found: list[Group] = []
-    index = 0
-    while index < len(messages):
-        end = index + 1
-        calls = is_call_row(messages[index])
-        if calls or is_tool_result(messages[index]):
-            # Stray results at the front stay together too: a cut between them would leave an orphan on its own.
-            while end < len(messages) and is_tool_result(messages[end]):
-                end += 1
-        found.append(Group(index, end, calls))
-        index = end
-    return tuple(found)
+    return tuple(Group(start, end, is_call_row(messages[start])) for start, end in _runs(messages))
 
 
 def group_starts(messages: Sequence[Message]) -> tuple[int, ...]:
     """
     Return the indexes at which a cut is legal.
     """
-    return tuple(group.start for group in groups(messages))
+    return tuple(start for start, _ in _runs(messages))
+
+
+def _runs(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
+    """
+    Yield start and end of each group.
+    """
+    index, count = 0, len(messages)
+    while index < count:
+        end = index + 1
+        # Stray results at the front stay together too: a cut between them would leave an orphan on its own.
+        if end < count and is_tool_result(messages[end]) and _gathers(messages[index]):
+            while end < count and is_tool_result(messages[end]):
+                end += 1
+        yield index, end
+        index = end
+
+
+def _gathers(row: Message) -> bool:
+    return is_call_row(row) or is_tool_result(row)
 
 
 @dataclass(frozen=True, slots=True)

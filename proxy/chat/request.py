@@ -147,15 +147,15 @@ class ChatRequest:
 
     @cached_property
     def _spans(self) -> _Spans:
-        spans = _scan(self.body)
+        spans = _scan(self.body, self.messages)
         if len(spans.rows) != len(self.messages):
             raise ValueError("the messages array cannot be located")
         return spans
 
 
-def _scan(body: bytes) -> _Spans:
+def _scan(body: bytes, messages: Sequence[Message]) -> _Spans:
     """
-    Locate the top-level values and the rows of ``messages`` in a body that is known to be JSON; builds nothing.
+    Locate the top-level values and the rows of ``messages`` in a body that is known to be JSON.
 
     Raises ``ValueError`` where a key occurs twice: servers differ in which one they take.
     """
@@ -167,7 +167,7 @@ def _scan(body: bytes) -> _Spans:
         key = loads(body[position:key_end])
         start = _skip_gap(body, key_end)
         if key == "messages" and body[start] == _OPENING_BRACKET:
-            rows = tuple(_elements(body, start))
+            rows = tuple(_elements(body, start, messages))
             end = _skip_gap(body, rows[-1][1] if rows else start + 1) + 1
         else:
             end = _value_end(body, start)
@@ -178,13 +178,20 @@ def _scan(body: bytes) -> _Spans:
     return _Spans(values, rows)
 
 
-def _elements(body: bytes, start: int) -> Iterator[_Span]:
+def _elements(body: bytes, start: int, messages: Sequence[Message]) -> Iterator[_Span]:
     """
     Yield where each element of the array that opens at *start* stands.
+
+    *messages* are the elements, parsed: most clients write JSON as we do, and a row that stands there in our own words
+    ends where these end, which is found ten times as fast as by looking for the bracket that closes it.
     """
+    expected = iter(messages)
+    alike = True
     position = _skip_gap(body, start + 1)
     while body[position] != _CLOSING_BRACKET:
-        end = _value_end(body, position)
+        ours = dumps(next(expected, None)) if alike else b""
+        alike = alike and body.startswith(ours, position)
+        end = position + len(ours) if alike else _value_end(body, position)
         yield position, end
         position = _skip_gap(body, end)
 

@@ -6,6 +6,7 @@ These look at what was written rather than at the models, so that they also spea
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -34,6 +35,8 @@ def cross_checks(data: Tree) -> Found:
     if data.get("otlp") and not installed():
         yield ("otlp",), MISSING
     upstreams = _mapping(data.get("upstreams"))
+    for key, upstream in upstreams.items():
+        yield from _authorities(_mapping(upstream), ("upstreams", key, "ca_file"))
     seen: set[str] = set()
     routes = data["routes"] if isinstance(data["routes"], list) else []
     for index, route in enumerate(routes):
@@ -60,6 +63,21 @@ def _namespace_without_keys(data: Tree) -> Found:
     namespace = _mapping(data.get("store")).get("namespace")
     if str(namespace).startswith("header:") and not data.get("client_keys"):
         yield ("store", "namespace"), "is a header that anybody can send: it needs client_keys"
+
+
+def _authorities(upstream: Tree, path: Path) -> Found:
+    """
+    A file of certificates would otherwise be read with the first request, which then fails.
+    """
+    file, url = upstream.get("ca_file"), upstream.get("base_url")
+    if not isinstance(file, str) or not isinstance(url, str) or not url.lower().startswith("https"):
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
+    except ssl.SSLError:
+        yield path, "holds no certificates in PEM format"
+    except OSError as why:
+        yield path, f"cannot be read: {why.strerror}"
 
 
 def _route(route: Tree, path: Path, upstreams: Tree) -> Found:

@@ -245,7 +245,7 @@ class Planner:
     def _size(self, scene: Scene, layout: Layout | None) -> int:
         if layout is None:
             return scene.total
-        return Sizer(scene.rows, self._counter, fixed=scene.fixed).tokens(layout)
+        return scene.fixed + self._counter.messages(scene.laid_out(layout))
 
 
 def _untouched(scene: Scene, why: str) -> Plan:

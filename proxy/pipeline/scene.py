@@ -45,6 +45,7 @@ class Scene:
     known: Known
     strict: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+    _last: list[tuple[Layout, Sequence[Message]]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def resumed(self) -> Layout | None:
@@ -66,14 +67,23 @@ class Scene:
         """
         return round(tokens * self.scale)
 
+    def laid_out(self, layout: Layout | None) -> Sequence[Message]:
+        """
+        Return the rows behind the system rows as *layout* writes them; made once for the layout asked for last.
+        """
+        if layout is None:
+            return self.rows
+        if not self._last or self._last[0][0] != layout:
+            self._last[:] = [(layout, repair_pairs(emit(layout, self.rows)))]
+        return self._last[0][1]
+
     def emitted(self, layout: Layout | None) -> list[Message]:
         """
         Return all rows as they are sent in *layout*, checked against the client's own.
 
         Raises ``IllegalPlanError`` where a rule would be broken that the client keeps.
         """
-        rows = list(self.rows) if layout is None else repair_pairs(emit(layout, self.rows))
-        messages = [*self.system, *rows]
+        messages = [*self.system, *self.laid_out(layout)]
         if self.strict:
             messages = make_strict(messages)
         validate(messages, self.request.messages, strict=self.strict)

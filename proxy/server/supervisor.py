@@ -38,6 +38,13 @@ def _nothing() -> None:
     """
 
 
+def _always() -> bool:
+    """
+    Hand every hangup on.
+    """
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """
@@ -73,6 +80,8 @@ def pause_after(early_deaths: int) -> float:
 class Supervisor:
     """
     Runs *jobs* until SIGTERM or SIGINT, then gives them *patience* seconds to end; *stopping* runs first of all.
+
+    *hangup* runs at each SIGHUP and says whether the jobs are to hear of it.
     """
 
     def __init__(
@@ -81,11 +90,13 @@ class Supervisor:
         *,
         patience: float,
         stopping: Callable[[], None] = _nothing,
+        hangup: Callable[[], bool] = _always,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._children = [_Child(job) for job in jobs]
         self._patience = patience
         self._stopping = stopping
+        self._hangup = hangup
         self._clock = clock
         self._deadline: float | None = None
         self._code = 0
@@ -119,7 +130,8 @@ class Supervisor:
 
     def _handle(self, number: int) -> None:
         if number == _HANGUP:
-            self._tell(number)
+            if self._hangup():
+                self._tell(number)
         elif self._deadline is None:
             self._stop()
         else:

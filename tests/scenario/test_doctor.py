@@ -273,13 +273,14 @@ async def test_a_certificate_that_is_not_trusted(clinic: Clinic, certificate: An
 
 async def test_certificates_that_cannot_be_read(clinic: Clinic) -> None:
     """
-    A file that is no PEM.
+    A file that is no PEM is a mistake of the configuration, which is told before anything is looked at.
     """
     (clinic.folder / "ca.pem").write_text("nonsense")
-    clinic.upstream |= {"base_url": "https://127.0.0.1:1/v1", "ca_file": str(clinic.folder / "ca.pem")}
-    [(check, text, _)] = await clinic.faults()
+    clinic.upstream.update({"base_url": "https://127.0.0.1:1/v1", "ca_file": str(clinic.folder / "ca.pem")})
+    result = await clinic.see()
 
-    assert (check, text.endswith("cannot be read as certificates")) == ("certificates", True)
+    assert result.exit_code == 2
+    assert "upstreams.here.ca_file: holds no certificates in PEM format" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -56,15 +56,7 @@ async def check_upstream(patient: Patient) -> AsyncIterator[Finding]:
         advice = f"set upstreams.{name}.base_url to the API itself, or listen elsewhere"
         yield fault("loop", name, f"{base} is the proxy itself: requests would go round for ever", advice)
         return
-    try:
-        client = _client(patient)
-    except (OSError, ssl.SSLError):
-        path = patient.settings.ca_file
-        yield fault(
-            "certificates", name, f"{path} cannot be read as certificates", "set ca_file to a readable PEM file"
-        )
-        return
-    async with client:
+    async with _client(patient) as client:
         try:
             async for finding in _visited(patient, client):
                 yield finding

@@ -263,3 +263,24 @@ def test_looks_into_nothing_that_is_nested_too_deeply():
     assert ChatRequest.parse(deep, deepest=200) is None
     assert ChatRequest.parse(deep, deepest=201) is not None
     assert ChatRequest.parse(deep) is not None
+
+
+def test_finds_rows_however_the_client_writes_json() -> None:
+    """
+    Rows in our own words are found by comparing, others by their brackets; a body may hold both, and rows that begin
+    alike.
+    """
+    rows = [
+        b'{"role":"user","content":"a"}',
+        b'{ "role": "user", "content": "a" }',
+        b'{"role":"user","content":"a","content":"b"}',
+        b'{"role":"user","content":"\\u00e9"}',
+        b'{"role":"user","content":"a"}',
+    ]
+    body = b'{"model":"m","messages":[' + b" ,".join(rows) + b'],"seed":1}'
+    request = ChatRequest.parse(body)
+    assert request is not None
+
+    assert request.splice(request.messages[1:]) == b'{"model":"m","messages":[' + b",".join(rows[1:]) + b'],"seed":1}'
+    for index, row in enumerate(rows):
+        assert request.splice([request.messages[index]]) == b'{"model":"m","messages":[' + row + b'],"seed":1}'

@@ -32,7 +32,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list:
     """
     found: list = []
 
-    def serve(settings: object) -> int:
+    def serve(settings: object, _read: object = None) -> int:
         found.append(settings)
         return 0
 
