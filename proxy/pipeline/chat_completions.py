@@ -182,7 +182,9 @@ def action_of(exchange: Exchange, plan: Plan) -> Action:
         return "failed-open"
     if exchange.mode == "observe":
         return "observed"
-    return "passthrough" if plan.kind == "untouched" else plan.kind
+    if plan.kind == "untouched":
+        return "recovered" if plan.less_output else "passthrough"
+    return plan.kind
 
 
 def _strips_usage(exchange: Exchange, answer: Answer) -> bool:

@@ -26,6 +26,8 @@ class Facts:
     """The window that was found last."""
     strict: bool = False
     refuses_usage: bool = False
+    fills: bool = False
+    """Whether it answers a prompt that fills the window with a few tokens instead of an error."""
     refused: int | None = None
     """Our tokens of the smallest request that was refused for its size, whatever the reason given."""
     loaded: bool = False
@@ -42,6 +44,7 @@ class Facts:
                 "calibration": self.calibration.to_dict(),
                 "strict": self.strict,
                 "refuses_usage": self.refuses_usage,
+                "fills": self.fills,
                 "refused": self.refused,
             }
         )
@@ -55,4 +58,5 @@ class Facts:
         self.calibration = self.kept = Calibration.from_dict(data["calibration"])
         self.strict = data.get("strict") is True
         self.refuses_usage = data.get("refuses_usage") is True
+        self.fills = data.get("fills") is True
         self.refused = data["refused"] if isinstance(data.get("refused"), int) else None

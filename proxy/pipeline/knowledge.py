@@ -36,6 +36,10 @@ LONG_TIER = "*long context*"
 """The 200,000-token cap of a credential without the long-context tier holds for every model."""
 BYTES = "*bytes*"
 """The bytes that a gateway lets through, whatever the model."""
+OUTPUT_CAP = "*output* "
+"""Before a model's name: the most output that it may be asked for."""
+OUTPUT_SUM = "*prompt and output* "
+"""Before a model's name: the window that prompt and asked output share."""
 _NO_LIMITS = LearnedLimits()
 
 
@@ -256,7 +260,7 @@ class Knowledge:
         if facts.loaded:
             return
         facts.loaded = True
-        for name in (model, LONG_TIER, BYTES):
+        for name in (model, LONG_TIER, BYTES, OUTPUT_CAP + model, OUTPUT_SUM + model):
             if (exchange.party.upstream, name) not in self._limits:
                 data = await self._get(_limits_key(exchange, name))
                 with suppress(ValueError):

@@ -4,13 +4,13 @@ What answers and refusals teach: token ratios, anchors, limits, strict roles, si
 
 from __future__ import annotations
 
-from typing import Any
-
 import structlog
 
 from proxy.pipeline.body_limits import BodyLimits
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.floor import least_bytes, least_window
 from proxy.pipeline.knowledge import LONG_TIER, Knowledge
+from proxy.pipeline.output_limits import OutputLimits, thinking_budget
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.scene import Scene
 from proxy.pipeline.truncations import Truncations
@@ -22,7 +22,7 @@ from proxy.telemetry.metrics import Metrics
 from proxy.tokens.calibration import Anchor
 from proxy.tokens.media import carries_media
 from proxy.windows.learned import Claim
-from proxy.windows.truncation import Sighting
+from proxy.windows.truncation import Sighting, filled_by
 
 log = structlog.get_logger()
 SIZE_FAULTS = frozenset({Label.CONTEXT_OVERFLOW, Label.PAYLOAD_TOO_LARGE, Label.LONG_CONTEXT_TIER})
@@ -36,6 +36,7 @@ class Learning:
     def __init__(self, knowledge: Knowledge, *, metrics: Metrics) -> None:
         self._knowledge = knowledge
         self._bodies = BodyLimits(knowledge)
+        self._outputs = OutputLimits(knowledge)
         self._metrics = metrics
         self._truncations = Truncations(knowledge, metrics=metrics)
 
@@ -51,9 +52,12 @@ class Learning:
         return Situation(
             window_tokens=scene.budget.window,
             asked_output=scene.request.asked_output,
-            thinking_budget=_thinking_budget(data),
+            thinking_budget=thinking_budget(data),
             max_body=self._bodies.limit(exchange),
             largest_accepted=int(accepted / scene.scale),
+            least_window=least_window(scene.least, scene.request.asked_output),
+            least_bytes=least_bytes(scene.rows, beside=scene.bytes_beside),
+            window_known=scene.window.source != "default",
             minimum_gain=exchange.compaction.minimum_gain,
             tries=exchange.attempts,
         )
@@ -64,13 +68,22 @@ class Learning:
         """
         scene = plan.scene
         if not fault.known:
-            log.info("refusal.unknown", status=fault.status, label=fault.label, upstream=exchange.party.upstream)
+            log.info(
+                "refusal.unknown",
+                status=fault.status,
+                label=fault.label,
+                upstream=exchange.party.upstream,
+                wording=fault.wording,
+            )
+        if fault.structure and plan.kind != "untouched":
+            log.warning("plan.refused", route=exchange.route.name, upstream=exchange.party.upstream, plan=plan.kind)
         if scene is None or plan.sent_tokens is None:
             return
-        if fault.label in SIZE_FAULTS or fault.shrink_helps:
+        if fault.label in SIZE_FAULTS or (fault.shrink_helps and not fault.output_rate):
             self._knowledge.refuse(exchange, scene.request.model, plan.sent_tokens)
         if fault.label is Label.LONG_CONTEXT_TIER and fault.status in {429, None}:
             self._claim_long_tier(exchange)
+        self._outputs.refused(exchange, scene.request, fault)
         if fault.byte_limit is not None:
             self._bodies.refused(exchange, stated=fault.byte_limit, body=plan.body)
         if fault.label is not Label.CONTEXT_OVERFLOW:
@@ -139,9 +152,15 @@ class Learning:
         facts = self._knowledge.facts(exchange, model)
         known, _ = self._knowledge.anchor(exchange, model, scene.identity.digests[:-1])
         media = carries_media(plan.messages)
-        sighting = Sighting(facts.calibration.expect(plan.sent_tokens), usage.prompt, usage.cached)
+        filled = filled_by(
+            prompt=usage.prompt,
+            completion=usage.completion,
+            finish_reason=seen.finish_reason,
+            asked=scene.request.asked_output,
+        )
+        sighting = Sighting(facts.calibration.expect(plan.sent_tokens), usage.prompt, usage.cached, filled)
         # What an image costs is too uncertain to call a low count a cut.
-        if not media and self._truncations.look(exchange, scene, sighting, seen):
+        if not media and self._truncations.look(exchange, scene, sighting):
             return
         lesson = facts.calibration.observe(
             estimate=plan.sent_tokens,
@@ -157,11 +176,3 @@ class Learning:
             anchor = Anchor(plan.sent_tokens, usage.prompt)
             self._knowledge.remember_anchor(exchange, model, scene.identity.digests[-1], anchor)
         self._knowledge.accept(exchange, model, usage.prompt)
-
-
-def _thinking_budget(data: dict[str, Any]) -> int:
-    for holder, key in (("thinking", "budget_tokens"), ("reasoning", "max_tokens")):
-        value = data.get(holder)
-        if isinstance(value, dict) and isinstance(value.get(key), int):
-            return int(value[key])
-    return 0

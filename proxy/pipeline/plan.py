@@ -45,7 +45,8 @@ class Plan:
     The *body* to send and its facts; *scene* is ``None`` where nothing had to be measured.
 
     *sent_tokens* are our tokens of what is sent, *would* is what observe mode did not do. *asked_usage* says that we
-    asked for a usage frame that the client did not, *prepared* that a record was taken up that was made ahead of time.
+    asked for a usage frame that the client did not, *less_output* that we asked for less output than it did, *prepared*
+    that a record was taken up that was made ahead of time.
     """
 
     body: bytes
@@ -57,6 +58,7 @@ class Plan:
     record: Record | None = None
     summary: Summary | None = None
     would: PlanKind | None = None
+    less_output: bool = False
     asked_usage: bool = False
     prepared: bool = False
     why: str = ""

@@ -23,8 +23,10 @@ from proxy.pipeline.conversations import Conversations, Identity, Known
 from proxy.pipeline.directives import with_command
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.exempt import exemption
+from proxy.pipeline.floor import least_tokens
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.output_limits import OutputLimits
 from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.scene import Scene, make_budget
@@ -34,6 +36,8 @@ from proxy.tokens.bound import upper_bound
 from proxy.tokens.counter import TokenCounter
 
 log = structlog.get_logger()
+CUT_OFF_SHARE = 0.95
+"""From this share of the window on an upstream that answers a full window is believed to have no room to answer."""
 
 
 class Planner:
@@ -58,6 +62,7 @@ class Planner:
         self._compacting = compacting
         self._preparation = preparation
         self._bodies = BodyLimits(knowledge)
+        self._outputs = OutputLimits(knowledge)
 
     async def plan(self, exchange: Exchange) -> Plan:
         """
@@ -78,7 +83,7 @@ class Planner:
         scene = await self.scene(exchange, request)
         if exchange.mode == "compact" and self._conversations.marks.take(scene.known.live, scene.identity.digests):
             exchange.directives = replace(exchange.directives, force=True)
-        return await self._decide(exchange, scene)
+        return self._with_less_output(exchange, await self._decide(exchange, scene))
 
     async def _left_alone(self, exchange: Exchange, request: ChatRequest, why: str) -> Plan:
         """
@@ -100,7 +105,8 @@ class Planner:
             return self._resumed(scene, demand.changes)
         if self._suffices(scene, demand) and (resumed := self._resumed(scene, demand.changes)):
             return resumed
-        return await self._compacting.compact(exchange, scene, demand)
+        plan = await self._compacting.compact(exchange, scene, demand)
+        return plan if plan is None or demand.changes else self._with_less_output(exchange, plan)
 
     async def measured(self, exchange: Exchange, plan: Plan) -> Plan | None:
         """
@@ -140,7 +146,8 @@ class Planner:
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
-        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict, extra)
+        least = least_tokens(rows, fixed=fixed, counter=self._counter)
+        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict, least, extra)
 
     def _strict(self, exchange: Exchange, model: str) -> bool:
         roles = exchange.compaction.roles
@@ -175,16 +182,35 @@ class Planner:
         budget = make_budget(
             exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
         )
+        if self._outputs.may_be_too_much(exchange, request, prompt=round(size * scale)):
+            return False
         worth = self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
         # The look for images comes last: it reads the whole body.
         return size < worth and upper_bound(request.body) is not None
+
+    def _with_less_output(self, exchange: Exchange, plan: Plan) -> Plan:
+        """
+        Ask for no more output than the upstream is known to allow beside this prompt.
+        """
+        scene = plan.scene
+        if scene is None or plan.sent_tokens is None:
+            return plan
+        changes = self._outputs.changes(exchange, scene.request, prompt=scene.scaled(plan.sent_tokens))
+        if not changes:
+            return plan
+        with suppress(ValueError):
+            extra = scene.extra if plan.asked_usage else {}
+            body = scene.request.splice(plan.messages, {**extra, **changes})
+            return replace(plan, body=body, less_output=True)
+        return plan
 
     def _over_bytes(self, exchange: Exchange, request: ChatRequest) -> bool:
         most = self._bodies.limit(exchange)
         return most is not None and len(request.body) > most
 
     async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
-        if exchange.mode == "recover" and scene.known.live is None:
+        acts = exchange.mode == "compact" or self._would_be_cut_off(exchange, scene)
+        if exchange.mode == "recover" and scene.known.live is None and not acts:
             return _untouched(scene, "recover")
         size = self._size(scene, scene.resumed)
         most_bytes = self._bodies.limit(exchange)
@@ -193,7 +219,7 @@ class Planner:
         if exchange.mode == "observe":
             would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
             return replace(_untouched(scene, "observe"), would=would)
-        if over and exchange.mode == "compact":
+        if over and acts:
             scene = await self._preparation.awaited(exchange, scene)
             plan = await self._compacting.compact(
                 exchange, scene, self._first_demand(scene, most_bytes if heavy else None)
@@ -205,6 +231,13 @@ class Planner:
             plan = _untouched(scene, why)
             return self._asking_usage(exchange, scene, plan)
         return self._resumed(scene, None) or _untouched(scene, "the earlier layout is illegal here")
+
+    def _would_be_cut_off(self, exchange: Exchange, scene: Scene) -> bool:
+        """
+        Tell whether this upstream would answer with a few words, without an error to recover from: it did so before.
+        """
+        fills = self._knowledge.facts(exchange, scene.request.model).fills
+        return fills and scene.scaled(self._size(scene, scene.resumed)) >= CUT_OFF_SHARE * scene.window.tokens
 
     def _first_demand(self, scene: Scene, most_bytes: int | None) -> Demand:
         if not most_bytes:

@@ -5,39 +5,38 @@ Send a plan; on a refusal, climb the ladder until an answer is there or nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from time import monotonic
 from typing import Any, TypeVar
 
 import structlog
 
-from proxy.chat.errors import context_length_exceeded
 from proxy.chat.request import ChatRequest
 from proxy.engines.base import POSTURES
 from proxy.pipeline.examine import Examined, Lens, examine
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.giving_up import gave_up
 from proxy.pipeline.guarded import guarded, guarded_async
 from proxy.pipeline.learning import Learning
+from proxy.pipeline.output_limits import output_changes
 from proxy.pipeline.plan import Demand, Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.settings import PatternRule as PatternSettings
 from proxy.pipeline.usage import refuses_wish
 from proxy.recovery.actions import Verdict
 from proxy.recovery.attempt import Attempt, Ending, Outcome, Rung
-from proxy.recovery.fault import Fault, Label
+from proxy.recovery.fault import Label
 from proxy.recovery.ladder import recovery_ladder, resume
 from proxy.recovery.peek import AnswerLimits
 from proxy.recovery.settings import PatternRule
 from proxy.telemetry.metrics import Metrics
-from proxy.upstream.wire import Answer
 
 log = structlog.get_logger()
 T = TypeVar("T")
 Send = Callable[[Exchange, Plan], Any]
 PLAUSIBLE_SHARE = 0.5
 """A refusal is plausible where our count is at least this share of the window."""
-JSON_HEADERS = (("content-type", "application/json"),)
 
 
 class Recovering:
@@ -105,6 +104,8 @@ class Recovering:
         candidate = await guarded_async("plan anew", self._planner.replan(exchange, demand), otherwise=None)
         if candidate is None or candidate.sent_tokens is None:
             return None
+        if candidate.body == plan.body and attempt.rung is not Rung.REPAIR:
+            return None  # what was refused for its size is refused again
         if not attempt.worth_sending(tokens=candidate.sent_tokens, size=len(candidate.body)):
             return None
         return candidate
@@ -143,7 +144,7 @@ class Recovering:
         if ending.verdict is Verdict.GIVE_UP and ending.fault is not None:
             examined.answer.close()
             exchange.action = "gave-up"
-            return Examined(_gave_up(ending.fault))
+            return Examined(gave_up(ending.fault, exchange.plan.scene if exchange.plan else None))
         return examined
 
 
@@ -162,7 +163,7 @@ def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
     """
     Return what an attempt asks of the planner.
     """
-    changes = None if attempt.max_tokens is None else _output_changes(request, attempt.max_tokens)
+    changes = None if attempt.max_tokens is None else output_changes(request, attempt.max_tokens)
     return Demand(
         window=attempt.window_tokens,
         byte_limit=attempt.byte_budget,
@@ -170,11 +171,6 @@ def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
         changes=changes,
         strict=attempt.strict_roles,
     )
-
-
-def _output_changes(request: ChatRequest, most: int) -> Mapping[str, Any]:
-    names = [name for name in ("max_completion_tokens", "max_tokens") if name in request.data]
-    return dict.fromkeys(names or ["max_tokens"], most)
 
 
 def _lens(exchange: Exchange, plan: Plan) -> Lens:
@@ -196,9 +192,3 @@ def pattern_rules(settings: tuple[PatternSettings, ...]) -> tuple[PatternRule, .
     return tuple(
         PatternRule(Label(rule.label), re.compile(rule.regex, re.IGNORECASE), rule.status) for rule in settings
     )
-
-
-def _gave_up(fault: Fault) -> Answer:
-    said = fault.message or "the upstream gave no reason"
-    message = f"The conversation does not fit the model, even compacted as far as it goes. The upstream said: {said}"
-    return Answer.of_bytes(400, JSON_HEADERS, context_length_exceeded(message))

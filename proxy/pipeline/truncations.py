@@ -10,7 +10,6 @@ from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.scene import Scene
-from proxy.pipeline.watching import Seen
 from proxy.recovery.actions import CORROBORATED_AT
 from proxy.recovery.fault import Fault
 from proxy.recovery.peek import CUT_IN_STREAM
@@ -38,19 +37,13 @@ class Truncations:
         self._sightings: dict[_Key, tuple[Sighting, ...]] = {}
         self._untold: dict[_Key, str] = {}
 
-    def look(self, exchange: Exchange, scene: Scene, sighting: Sighting, seen: Seen) -> bool:
+    def look(self, exchange: Exchange, scene: Scene, sighting: Sighting) -> bool:
         """
         Take in the count of an answer; return whether it is too low to teach anything else.
         """
         key = _key(exchange, scene.request.model)
         history = self._sightings.get(key, ())
-        verdict = judge(
-            sighting,
-            history=history,
-            window=scene.window.tokens,
-            finish_reason=seen.finish_reason,
-            completion=seen.usage.completion if seen.usage else None,
-        )
+        verdict = judge(sighting, history=history, window=scene.window.tokens)
         if len(self._sightings) >= MOST_PARTIES:
             self._sightings.clear()
             self._untold.clear()
@@ -91,6 +84,11 @@ class Truncations:
         warning = _warning(kind, verdict.window, sighting)
         exchange.warnings.append(warning)
         self._untold[_key(exchange, model)] = warning
+        if kind == NO_ROOM:
+            # No error will come to recover from, so that the next such request is compacted before it is sent.
+            self._knowledge.facts(exchange, model).fills = True
+            self._knowledge.refuse(exchange, model, scene.total)
+            self._knowledge.save(exchange, model)
         claim = Claim(verdict.window, exchange.party.credential, sighting.predicted, scene.window.tokens)
         self._knowledge.learn_limit(exchange, model, claim)
 

@@ -63,7 +63,9 @@ ACTIONS: Mapping[Label, Action] = {
         Cure.LEAVE_LONG_TIER, "Once, where the status is 429; the 400 form of the beta passes."
     ),
     Label.RATE_LIMIT: Action(
-        Cure.SHRINK_FOR_RATE, "Only where more is requested than the limit, so that waiting can never help."
+        Cure.SHRINK_FOR_RATE,
+        "Only where more is requested than the limit, so that waiting can never help; max_tokens alone is lowered where"
+        " it alone is at fault, as with a limit on output tokens.",
     ),
     Label.OUTPUT_CAP: Action(Cure.CLAMP_OUTPUT, "Once, where the request has max_tokens and the cap is stated."),
     Label.INVALID_REQUEST_OTHER: Action(

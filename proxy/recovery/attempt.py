@@ -43,6 +43,12 @@ class Situation:
     """The configured byte budget of the upstream."""
     largest_accepted: int = 0
     """The largest prompt that this upstream accepted so far."""
+    least_window: int | None = None
+    """The smallest window that holds what cannot be left out; the last try aims at it where no number was stated."""
+    least_bytes: int | None = None
+    """The same in bytes."""
+    window_known: bool = True
+    """Whether the believed window is more than the default."""
     minimum_gain: float = 0.05
     """A plan that gains less than this share is not worth a try."""
     tries: int = 1

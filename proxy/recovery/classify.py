@@ -13,6 +13,7 @@ from proxy.recovery.normalise import Refusal, normalise
 from proxy.recovery.numbers import extract_numbers, is_lower_bound, to_int
 from proxy.recovery.rules import PRECEDENCE
 from proxy.recovery.settings import PatternRule
+from proxy.recovery.skeleton import skeleton
 from proxy.recovery.table import Rule
 
 Tables = Sequence[Sequence[Rule]]
@@ -21,6 +22,7 @@ _N = r"(\d[\d,]*(?:\.\d+)?(?: ?[km]\b)?)"
 _RATE_LIMIT = re.compile(rf"limit:? {_N}")
 _REQUESTED = re.compile(rf"requested:? {_N}")
 _RATE_OF = re.compile(rf"{_N} (?:input |output )?tokens per (?:minute|day|hour)")
+_OUTPUT_RATE = re.compile(r"(?:output|completion|generated)[ _-]tokens?[ _-](?:per|/)|\botpm\b")
 _BYTES = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?(bytes?|[kmg]i?b)\b")
 _CHARACTERS = re.compile(
     r"characters? (?:is|of|:|limit|allowed)+ ?(\d[\d,]*)|(\d[\d,]*) (?:characters|chars|字符)|maxlength: (\d[\d,]*)"
@@ -82,7 +84,9 @@ def _status_inside(refusal: Refusal) -> int | None:
 def _from_rule(rule: Rule, status: int | None, refusal: Refusal) -> Fault:
     confident = rule.confident and not (rule.status == 413 and not refusal.text)
     known = bool(rule.pattern or rule.code) or not refusal.text
-    return Fault(rule.label, status, refusal.message, structure=rule.structure, confident=confident, known=known)
+    shape = "" if known else skeleton(refusal.text, refusal.codes)
+    fault = Fault(rule.label, status, refusal.message, structure=rule.structure, confident=confident, known=known)
+    return replace(fault, wording=shape)
 
 
 def _by_status(status: int | None, refusal: Refusal) -> Fault:
@@ -91,7 +95,8 @@ def _by_status(status: int | None, refusal: Refusal) -> Fault:
     """
     generic = _GENERIC.match(refusal.text) is not None
     confident = not (generic and status in (400, 502))
-    return Fault(_status_label(status), status, refusal.message, known=generic, confident=confident)
+    shape = "" if generic else skeleton(refusal.text, refusal.codes)
+    return Fault(_status_label(status), status, refusal.message, known=generic, wording=shape, confident=confident)
 
 
 def _status_label(status: int | None) -> Label:
@@ -155,7 +160,8 @@ def _rate_facts(fault: Fault, text: str) -> Fault:
     limit, requested = _first(_RATE_LIMIT, text), _first(_REQUESTED, text)
     limit = limit if limit is not None else _first(_RATE_OF, text)
     helps = limit is not None and requested is not None and requested > limit
-    return replace(fault, rate_limit=limit, total=requested, shrink_helps=helps)
+    of_output = _OUTPUT_RATE.search(text) is not None
+    return replace(fault, rate_limit=limit, total=requested, shrink_helps=helps, output_rate=of_output)
 
 
 def _output_cap(text: str) -> int | None:

@@ -58,10 +58,16 @@ class Fault:
     """The prompt is only a lower bound, derived from the window: no good for scaling."""
     shrink_helps: bool = False
     """A rate limit that no waiting cures: more is asked for than a whole period allows."""
+    output_rate: bool = False
+    """A rate limit that counts the output alone."""
     structure: bool = False
     """A complaint about pairing, alternation or thinking blocks."""
     known: bool = True
     """Whether a rule knows the wording; if not, it is worth an event."""
+    empty_stream: bool = False
+    """A stream of status 200 that ended before it said anything."""
+    wording: str = ""
+    """The shape of a wording that no rule knows, fit for a log."""
     confident: bool = True
     """Whether the refusal gives its reason; an empty or generic one needs corroboration."""
 

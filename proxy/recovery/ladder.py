@@ -20,9 +20,13 @@ from proxy.recovery.attempt import SQUEEZE_LEVELS, Attempt, Ending, Outcome, Run
 from proxy.recovery.fault import Fault
 from proxy.recovery.settings import RecoverySettings
 from proxy.recovery.targets import (
+    OUTPUT_SHARE,
     byte_target,
     clamped_output,
+    is_guess,
+    last_targets,
     long_tier_target,
+    rate_output,
     rate_target,
     shared_output,
     tier_target,
@@ -114,8 +118,19 @@ class _Climb:
             return self._harder()
         if self.attempt.number >= self.settings.max_attempts:
             return None
-        cure = cure_of(self.refused.fault, fullness=self.refused.sent_tokens / max(1, self.situation.window_tokens))
+        cure = cure_of(self.refused.fault, fullness=self._fullness(self.refused.fault))
         return _CURES[cure](self)
+
+    def _fullness(self, fault: Fault) -> float:
+        """
+        Return the refused prompt as a share of the window.
+
+        Where no window is known, a stream that says nothing is held against the smallest tier: it is a failed call
+        anyway, and the servers that answer an overflow so are small ones.
+        """
+        guessing = fault.empty_stream and not self.situation.window_known
+        window = min(self.settings.tiers, default=1) if guessing else self.situation.window_tokens
+        return self.refused.sent_tokens / max(1, window)
 
     def _harder(self) -> Attempt | None:
         """
@@ -124,7 +139,13 @@ class _Climb:
         rung = _HARDER.get(self.attempt.rung)
         if rung is None or rung in self.used:
             return None
-        return replace(self.attempt, rung=rung, squeeze=SQUEEZE_LEVELS[rung])
+        harder = replace(self.attempt, rung=rung, squeeze=SQUEEZE_LEVELS[rung])
+        if rung is not Rung.HARD_FIT or not is_guess(self.refused, self.situation):
+            return harder
+        window, budget = last_targets(
+            self.refused, self.situation, window=self.attempt.window_tokens, budget=self.attempt.byte_budget
+        )
+        return replace(harder, window_tokens=window, byte_budget=budget)
 
     @property
     def believed(self) -> int:
@@ -143,14 +164,22 @@ class _Climb:
         return replace(fresh, **changes)  # type: ignore[arg-type]  # mypy cannot match field types by name
 
     def smaller(
-        self, *, window: int | None = None, budget: int | None = None, output: int | None = None
+        self,
+        *,
+        window: int | None = None,
+        budget: int | None = None,
+        output: int | None = None,
     ) -> Attempt | None:
         """
         Return the next harder rung for these targets; targets never grow.
+
+        On the last rung a guessed target gives way to the least that there is.
         """
         rung = self._next_rung()
         if rung is None:
             return None
+        if rung is Rung.HARD_FIT and is_guess(self.refused, self.situation):
+            window, budget = last_targets(self.refused, self.situation, window=window, budget=budget)
         keep = 1 - self.situation.minimum_gain
         return self.again(
             rung,
@@ -209,12 +238,28 @@ def _leave_long_tier(climb: _Climb) -> Attempt | None:
 
 
 def _shrink_for_rate(climb: _Climb) -> Attempt | None:
-    fault = climb.refused.fault
-    if fault is None or not fault.shrink_helps or not climb.settings.shrink_for_rate_limits:
+    fault, asked = climb.refused.fault, climb.attempt.max_tokens or climb.situation.asked_output or 0
+    if fault is None or not climb.settings.shrink_for_rate_limits:
         return None
-    output = climb.attempt.max_tokens or climb.situation.asked_output or 0
-    window = rate_target(climb.refused, asked_output=output)
-    return None if window is None else climb.smaller(window=window)
+    lowered = _lowered_for_rate(climb, fault, asked)
+    if lowered is not None:
+        return climb.again(Rung.CLAMP, max_tokens=lowered)
+    if fault.output_rate or not fault.shrink_helps:
+        return None
+    window = rate_target(climb.refused, asked_output=asked)
+    if window is not None:
+        return climb.smaller(window=window)
+    share = (fault.rate_limit or 0) // OUTPUT_SHARE
+    window = rate_target(climb.refused, asked_output=share)
+    may = climb.settings.clamp_max_tokens and climb.situation.thinking_budget < share < asked
+    return climb.smaller(window=window, output=share) if may and window is not None else None
+
+
+def _lowered_for_rate(climb: _Climb, fault: Fault, asked: int) -> int | None:
+    if not climb.settings.clamp_max_tokens or Rung.CLAMP in climb.used:
+        return None
+    lowered = rate_output(fault, asked_output=asked)
+    return lowered if lowered is not None and lowered > climb.situation.thinking_budget else None
 
 
 def _clamp_output(climb: _Climb) -> Attempt | None:

@@ -85,7 +85,9 @@ def judge_end(*, saw_done: bool = False) -> Fault:
     Return the fault of a stream that ended without any content: some servers answer every exception so.
     """
     how = "with [DONE] alone" if saw_done else "without any event"
-    return Fault(Label.OTHER, None, f"the upstream's stream ended {how}", known=False, confident=False)
+    return Fault(
+        Label.OTHER, None, f"the upstream's stream ended {how}", known=False, empty_stream=True, confident=False
+    )
 
 
 def judge_body(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proxy.recovery.attempt import Outcome, Situation
-from proxy.recovery.fault import Fault
+from proxy.recovery.fault import Fault, Label
 from proxy.windows.tiers import next_tier
 
 BLIND_SHARE = 0.7
@@ -16,6 +16,8 @@ LONG_CONTEXT_WINDOW = 200_000
 OUTPUT_SHARE = 4
 """Output that leaves the prompt less than three quarters of the window is lowered to a quarter of it."""
 USEFUL_OUTPUT = 1_000
+COMMON_BODY = 950_000
+"""Bytes: below the megabyte at which web servers cut unless told otherwise."""
 
 
 def token_target(rejected: Outcome, situation: Situation, *, believed: int, tiers: Sequence[int]) -> int:
@@ -89,6 +91,33 @@ def byte_target(rejected: Outcome, situation: Situation) -> tuple[int, bool]:
     return max(1, rejected.sent_bytes // 2), False
 
 
+def is_guess(rejected: Outcome, situation: Situation) -> bool:
+    """
+    Say whether nobody stated how small the next try has to be.
+    """
+    fault = rejected.fault
+    if fault is None or fault.label in {Label.RATE_LIMIT, Label.LONG_CONTEXT_TIER}:
+        return False
+    if fault.label is Label.PAYLOAD_TOO_LARGE:
+        return not byte_target(rejected, situation)[1]
+    return stated_target(fault, rejected, situation) is None
+
+
+def last_targets(
+    rejected: Outcome, situation: Situation, *, window: int | None, budget: int | None
+) -> tuple[int | None, int | None]:
+    """
+    Return the targets of the last try where nobody stated a number: the least that holds what cannot be left out.
+
+    A web server's default of a megabyte is tried before less than that.
+    """
+    if window is not None and situation.least_window is not None:
+        window = min(window, kept_above(situation.least_window, rejected, situation))
+    if budget is not None and situation.least_bytes is not None:
+        budget = min(budget, max(situation.least_bytes, COMMON_BODY))
+    return window, budget
+
+
 def long_tier_target(rejected: Outcome) -> int | None:
     """
     Return the window outside the long-context tier; ``None`` where the prompt is nowhere near it.
@@ -113,20 +142,34 @@ def rate_target(rejected: Outcome, *, asked_output: int) -> int | None:
     return target if target is not None and target > 0 else None
 
 
+def rate_output(fault: Fault, *, asked_output: int) -> int | None:
+    """
+    Return the ``max_tokens`` that a rate limit lets through, where the asked output alone is at fault.
+
+    A limit on output tokens is compared with what was asked for; one on all tokens with what the prompt leaves of it.
+    """
+    if fault.rate_limit is None:
+        return None
+    if fault.output_rate:
+        return fault.rate_limit if fault.rate_limit < asked_output else None
+    if fault.total is None or fault.total <= fault.rate_limit or fault.total <= asked_output:
+        return None
+    left = fault.rate_limit - (fault.total - asked_output) - margin_of(fault.rate_limit)
+    return left if is_useful(left, asked_output) else None
+
+
 def clamped_output(fault: Fault, situation: Situation) -> int | None:
     """
     Return the ``max_tokens`` that lets the refused prompt through; ``None`` where too little would be left.
     """
     asked = fault.output or situation.asked_output
     if fault.limit is not None and fault.prompt is not None and not fault.at_least:
-        margin = min(256, max(32, fault.limit // 100))
-        left = fault.limit - fault.prompt - margin
+        left = fault.limit - fault.prompt - margin_of(fault.limit)
     else:
         left = asked // 2 if asked else 0
     if asked is not None and left >= asked:
         return None
-    useful = left >= min(USEFUL_OUTPUT, max(1, (asked or USEFUL_OUTPUT) // 4))
-    return left if useful and left > situation.thinking_budget else None
+    return left if is_useful(left, asked) and left > situation.thinking_budget else None
 
 
 def shared_output(fault: Fault, situation: Situation) -> int | None:
@@ -139,6 +182,20 @@ def shared_output(fault: Fault, situation: Situation) -> int | None:
         return None
     share = max(fault.limit // OUTPUT_SHARE, situation.thinking_budget + 1)
     return share if share < asked else None
+
+
+def margin_of(limit: int) -> int:
+    """
+    Return the tokens that stay free between prompt, output and *limit*: counts differ by a few.
+    """
+    return min(256, max(32, limit // 100))
+
+
+def is_useful(left: int, asked: int | None) -> bool:
+    """
+    Say whether an answer of *left* tokens is worth having where *asked* were wished for.
+    """
+    return left >= min(USEFUL_OUTPUT, max(1, (asked or USEFUL_OUTPUT) // 4))
 
 
 def _scaled(value: int, numerator: int, denominator: int) -> int | None:

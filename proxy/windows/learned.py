@@ -23,7 +23,8 @@ class Claim:
     """
     A limit that an error stated, with what is needed to judge it.
 
-    *prompt* is our count of the rejected prompt, *window* what was believed, *text* the request's own words.
+    *prompt* is our count of the rejected prompt, *window* what was believed, *text* the request's own words, *least*
+    what such a limit is at least.
     """
 
     limit: int
@@ -31,6 +32,7 @@ class Claim:
     prompt: int
     window: int
     text: str = ""
+    least: int = SMALLEST_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def is_plausible(claim: Claim) -> bool:
     Tell whether a number can be a context window at all, seen from the request that met it.
     """
     return (
-        claim.limit >= SMALLEST_LIMIT
+        claim.limit >= claim.least
         and claim.limit * _PROMPT_SHARE >= claim.prompt
         and claim.limit < claim.window
         and not occurs_in(claim.limit, claim.text)

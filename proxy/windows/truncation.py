@@ -19,6 +19,8 @@ _FOLLOWS = 0.5  # share of the prompts' difference that shows in the counts wher
 _HALF = 2.2  # some servers keep half the window when they cut, so a prompt this much larger may have passed whole
 _FULL = 0.97
 _UNCOUNTED_BYTES = 7  # a token of the prompt; ordinary text has fewer
+HANDFUL = 16
+"""Fewer output tokens than these, and not by wish, are no answer."""
 
 State = Literal["whole", "suspected", "truncated", "no_room"]
 
@@ -32,6 +34,8 @@ class Sighting:
     predicted: int
     counted: int
     cached: int = 0
+    filled: int | None = None
+    """Prompt and answer together, where the answer broke off for its length after a handful of tokens unasked for."""
 
     @property
     def cut(self) -> bool:
@@ -52,23 +56,34 @@ class Verdict:
     window: int | None = None
 
 
-def judge(
-    now: Sighting,
-    *,
-    history: tuple[Sighting, ...] = (),
-    window: int | None = None,
-    finish_reason: str | None = None,
-    completion: int | None = None,
-) -> Verdict:
+def judge(now: Sighting, *, history: tuple[Sighting, ...] = (), window: int | None = None) -> Verdict:
     """
     Judge the newest answer by the last ones before it and the *window* believed so far.
     """
     if now.cut:
         return _judge_cut(now, history[-MOST_SIGHTINGS:], window)
-    seen = now.counted + now.cached
-    if window is not None and seen >= _FULL * window and finish_reason == "length" and not completion:
-        return Verdict("no_room", min(seen, window))
-    return Verdict("whole")
+    return _judge_full(now, history[-MOST_SIGHTINGS:], window)
+
+
+def filled_by(*, prompt: int, completion: int | None, finish_reason: str | None, asked: int | None) -> int | None:
+    """
+    Return prompt and answer together where the answer broke off at once and nobody had asked for so little.
+    """
+    answered = completion or 0
+    by_wish = asked is not None and answered >= asked
+    return prompt + answered if finish_reason == "length" and answered <= HANDFUL and not by_wish else None
+
+
+def _judge_full(now: Sighting, history: tuple[Sighting, ...], window: int | None) -> Verdict:
+    """
+    The same sum twice of different prompts is a window, and so is a sum that is near the believed one.
+    """
+    if now.filled is None:
+        return Verdict("whole")
+    if window is not None and now.filled >= _FULL * window:
+        return Verdict("no_room", min(now.filled, window))
+    again = any(s.filled == now.filled and s.counted != now.counted for s in history)
+    return Verdict("no_room", now.filled) if again and now.filled >= SMALLEST_PROMPT else Verdict("whole")
 
 
 def worth_counting(*, body_bytes: int, counted: int) -> bool:

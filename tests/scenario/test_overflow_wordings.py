@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from proxy.simulator.steps import overflow
+from proxy.chat.json import dumps
+from proxy.simulator.steps import overflow, raw
 from tests.support.conversations import assistant, chat_session, user
 from tests.support.worlds import WINDOW, is_whole
 
@@ -106,6 +107,17 @@ async def test_llama_cpp_python_answers_streams_with_nothing(world_factory: Any,
 
     assert is_whole(reply, stream=stream)
     assert reply.action == "recovered"
+
+
+async def test_an_empty_stream_of_an_unknown_window(world_factory: Any) -> None:
+    """
+    Nobody knows the window, and the server is a small one: one try at the next tier.
+    """
+    world = await world_factory(blind=True, sim={"wording": "llama-cpp-python"})
+    reply = await world.chat(LARGER, stream=True)
+
+    assert is_whole(reply, stream=True)
+    assert (reply.action, len(world.calls)) == ("recovered", 2)
 
 
 async def test_an_empty_stream_far_below_the_window_passes(world_factory: Any) -> None:
@@ -217,6 +229,52 @@ async def test_an_answer_cut_at_the_window(world_factory: Any, stream: bool) -> 
     assert is_whole(reply, stream=stream)
     assert reply.action == "recovered"
     assert world.sent.prompt_tokens < WINDOW
+
+
+def few_words(prompt: int, completion: int = 2) -> Any:
+    """
+    Return a stream that says two words and stops for its length.
+    """
+    begun: dict[str, Any] = {"id": "c", "object": "chat.completion.chunk", "model": "sim-model"}
+    chunks = [
+        {**begun, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Well, I"}}]},
+        {**begun, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]},
+        {**begun, "choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": completion}},
+    ]
+    events = [b"data: " + dumps(chunk) + b"\n\n" for chunk in chunks]
+    return raw(200, (("Content-Type", "text/event-stream"),), chunks=(*events, b"data: [DONE]\n\n"))
+
+
+@pytest.mark.parametrize("mode", ["recover", "compact"])
+async def test_a_stream_cut_at_the_window_is_learned_from(world_factory: Any, mode: str) -> None:
+    """
+    Words were relayed, so nothing can be cured; the next request of the kind is compacted before it is sent.
+    """
+    world = await world_factory(sim={"window": None}, compaction={"mode": mode, "threshold_tokens": 8_000})
+    rows = chat_session(10)
+    world.upstream.will(few_words(WINDOW - 2))
+    first = await world.chat(rows, stream=True)
+    relayed = (first.action, len(world.calls), b"Well, I" in first.body)
+    second = await world.chat(one_turn_more(rows), stream=True)
+
+    assert relayed == ("passthrough", 1, True)
+    assert is_whole(second, stream=True)
+    assert (second.action, len(world.calls)) == ("compacted", 1)
+    assert world.sent.prompt_tokens < WINDOW
+
+
+async def test_the_same_sum_twice_is_a_window(world_factory: Any) -> None:
+    """
+    The window was thought to be larger; two prompts that end at 6,024 tokens tell it.
+    """
+    told = {"upstream": {"context_window": 16_000}, "compaction": {"threshold_tokens": 10_000}}
+    world = await world_factory(sim={"window": None}, **told)
+    for prompt, turns in ((6_010, 10), (6_020, 11)):
+        world.upstream.will(few_words(prompt, 6_024 - prompt))
+        await world.chat(chat_session(turns), stream=True)
+    seen = await world.chat(BIG[:4], headers={"x-concertina-mode": "observe"})
+
+    assert seen.headers["x-concertina-tokens"].endswith("window=6024")
 
 
 async def test_a_short_answer_by_wish_is_no_overflow(world_factory: Any) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from proxy.pipeline.settings import RecoverySettings
@@ -362,3 +364,122 @@ def test_two_tries_are_enough_when_the_settings_say_so() -> None:
     ``max_attempts`` counts upstream tries, the first included.
     """
     assert len(climb(refuse(overflow()), settings=RecoverySettings(max_attempts=2))[0]) == 2
+
+
+OTPM = Fault(Label.RATE_LIMIT, 429, "too much", rate_limit=8_000, output_rate=True)
+TPM = Fault(Label.RATE_LIMIT, 429, "too much", rate_limit=30_000, total=40_000, shrink_helps=True)
+
+
+class TestOutputAtFaultForARate:
+    """
+    Where a rate limit is smaller than the asked output, asking for less cures it.
+    """
+
+    def test_a_limit_on_output_tokens_lowers_the_output(self) -> None:
+        """
+        The prompt is not counted, so nothing is compacted.
+        """
+        attempts, ending = climb(once(OTPM), situation=Situation(128_000, asked_output=20_000))
+
+        assert [(a.rung, a.max_tokens) for a in attempts[1:]] == [(Rung.CLAMP, 8_000)]
+        assert ending.verdict is Verdict.ACCEPTED
+
+    @pytest.mark.parametrize("asked", [None, 4_000, 8_000])
+    def test_an_output_within_the_limit_waits(self, asked: int | None) -> None:
+        """
+        A minute that is used up passes with its Retry-After.
+        """
+        attempts, ending = climb(refuse(OTPM), situation=Situation(128_000, asked_output=asked))
+
+        assert (len(attempts), ending.verdict) == (1, Verdict.PASS)
+
+    def test_never_below_the_thinking_budget(self) -> None:
+        """
+        Some providers refuse a max_tokens below it.
+        """
+        attempts, _ = climb(refuse(OTPM), situation=Situation(128_000, asked_output=20_000, thinking_budget=8_000))
+
+        assert len(attempts) == 1
+
+    def test_a_limit_on_all_tokens_lowers_the_output_first(self) -> None:
+        """
+        8,000 of prompt and 32,000 of output against 30,000: the prompt is fine.
+        """
+        attempts, _ = climb(once(TPM, tokens=8_000), situation=Situation(128_000, asked_output=32_000))
+
+        assert [a.rung for a in attempts[1:]] == [Rung.CLAMP]
+        assert 21_000 < (attempts[1].max_tokens or 0) < 22_000
+
+    def test_a_large_prompt_with_a_large_output_gives_way_in_both(self) -> None:
+        """
+        29,900 of prompt and 32,000 of output against 30,000: neither alone helps.
+        """
+        fault = Fault(Label.RATE_LIMIT, 429, "too much", rate_limit=30_000, total=61_900, shrink_helps=True)
+        attempts, _ = climb(once(fault, tokens=29_900), situation=Situation(128_000, asked_output=32_000))
+
+        assert (attempts[1].rung, attempts[1].max_tokens) == (Rung.COMPACT, 7_500)
+        assert (attempts[1].window_tokens or 0) <= 22_500
+
+    def test_it_can_be_switched_off(self) -> None:
+        """
+        clamp_max_tokens is for rates, too.
+        """
+        settings = RecoverySettings(clamp_max_tokens=False)
+        attempts, _ = climb(refuse(OTPM), situation=Situation(128_000, asked_output=20_000), settings=settings)
+
+        assert len(attempts) == 1
+
+
+class TestLastTry:
+    """
+    Where nobody stated a number, the last try is as small as it can be.
+    """
+
+    SITUATION = Situation(128_000, least_window=2_000, least_bytes=300_000)
+
+    def test_aims_at_the_least_window(self) -> None:
+        """
+        Rather than at one tier more and then at giving up.
+        """
+        attempts, _ = climb(refuse(overflow()), situation=self.SITUATION)
+
+        assert [a.window_tokens for a in attempts[1:]] == [64_000, 32_000, 2_000]
+
+    def test_not_below_what_was_accepted(self) -> None:
+        """
+        What passed once passes again.
+        """
+        situation = replace(self.SITUATION, largest_accepted=9_000)
+        attempts, _ = climb(refuse(overflow()), situation=situation)
+
+        assert attempts[-1].window_tokens == 9_000
+
+    def test_a_stated_number_is_kept_to(self) -> None:
+        """
+        Nothing is thrown away that the upstream has room for.
+        """
+        attempts, _ = climb(refuse(overflow(limit=30_000, prompt=100_000)), situation=self.SITUATION)
+
+        assert min(a.window_tokens or 10**9 for a in attempts) > 2_000
+
+    def test_aims_below_the_common_megabyte(self) -> None:
+        """
+        60 MB before a web server's default: halving alone would end at 7.5 MB.
+        """
+        fault = Fault(Label.PAYLOAD_TOO_LARGE, 413, "too large", unit="bytes")
+        attempts, _ = climb(refuse(fault, size=60_000_000), situation=self.SITUATION)
+
+        assert attempts[-1].byte_budget == 950_000
+
+
+EMPTY = Fault(Label.OTHER, None, "empty", known=False, empty_stream=True, confident=False)
+
+
+@pytest.mark.parametrize(("tokens", "tries"), [(9_000, 2), (3_000, 1)])
+def test_an_empty_stream_of_an_unknown_window_is_tried_once(tokens: int, tries: int) -> None:
+    """
+    A default says nothing of a small server; what is near its smallest window may be an overflow.
+    """
+    attempts, _ = climb(refuse(EMPTY, tokens=tokens), situation=Situation(128_000, window_known=False))
+
+    assert len(attempts) == tries

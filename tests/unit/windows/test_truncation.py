@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.windows.truncation import MOST_SIGHTINGS, Sighting, Verdict, judge, worth_counting
+from proxy.windows.truncation import MOST_SIGHTINGS, Sighting, Verdict, filled_by, judge, worth_counting
 
 CUT = Sighting(predicted=10_000, counted=2_050)
 
@@ -118,18 +118,16 @@ def test_an_empty_answer_at_the_end_of_the_window_had_no_room():
     """
     Some servers accept a prompt that fills the window and answer nothing.
     """
-    verdict = judge(Sighting(8_000, 8_100), window=8_192, finish_reason="length", completion=0)
+    verdict = judge(Sighting(8_000, 8_100, filled=8_100), window=8_192)
 
     assert verdict == Verdict("no_room", 8_100)
 
 
-def test_a_long_answer_that_was_cut_had_room():
+def test_an_early_stop_far_from_the_window_proves_nothing():
     """
-    A length stop after real output is the client's own limit.
+    Servers have small defaults for the answer's length.
     """
-    verdict = judge(Sighting(8_000, 8_100), window=8_192, finish_reason="length", completion=60)
-
-    assert verdict.state == "whole"
+    assert judge(Sighting(2_000, 2_000, filled=2_016), window=8_192).state == "whole"
 
 
 def test_a_prompt_that_passed_whole_long_before_is_no_window():
@@ -150,3 +148,42 @@ def test_a_request_is_counted_late_where_its_bytes_speak_against_the_count(body_
     Ordinary text has four bytes a token; twenty are a cut prompt. Small requests and servers that count nothing are let be.
     """
     assert worth_counting(body_bytes=body_bytes, counted=counted) is worth
+
+
+def test_the_same_sum_of_different_prompts_is_a_window():
+    """
+    1,900 and 124, 2,010 and 14: whatever was believed, 2,024 is where it ends.
+    """
+    earlier = Sighting(2_000, 2_010, filled=2_024)
+    verdict = judge(Sighting(2_000, 2_020, filled=2_024), history=(earlier,), window=128_000)
+
+    assert verdict == Verdict("no_room", 2_024)
+
+
+def test_the_same_request_again_is_no_second_witness():
+    """
+    A default of so many tokens gives the same sum for the same prompt.
+    """
+    earlier = Sighting(2_000, 2_010, filled=2_024)
+
+    assert judge(earlier, history=(earlier,), window=128_000).state == "whole"
+
+
+@pytest.mark.parametrize(
+    ("completion", "finish", "asked", "expected"),
+    [
+        (2, "length", None, 1_024),
+        (2, "length", 500, 1_024),
+        (0, "length", None, 1_022),
+        (None, "length", None, 1_022),
+        (2, "length", 2, None),
+        (60, "length", None, None),
+        (2, "stop", None, None),
+        (2, None, None, None),
+    ],
+)
+def test_only_a_handful_that_nobody_asked_for_fills_a_window(completion, finish, asked, expected):
+    """
+    A length stop after real output, or after what was asked for, is the client's own limit.
+    """
+    assert filled_by(prompt=1_022, completion=completion, finish_reason=finish, asked=asked) == expected
