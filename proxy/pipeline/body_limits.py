@@ -9,10 +9,10 @@ from proxy.compaction.media import media_count
 from proxy.compaction.prune import media_edits
 from proxy.engines.sizer import Sizer
 from proxy.pipeline.exchange import Exchange
-from proxy.pipeline.knowledge import BYTES, Knowledge
+from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.scene import Scene
 from proxy.tokens.counter import TokenCounter
-from proxy.windows.learned import Claim
+from proxy.windows.learned import BYTES, Claim
 
 ROOMY_SHARE = 0.75
 """How full a body is made that was compacted for its bytes, so that not every turn has to be."""

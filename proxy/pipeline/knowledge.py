@@ -25,21 +25,13 @@ from proxy.records.store import RecordStore
 from proxy.tokens.calibration import Anchor, Calibration
 from proxy.tokens.families import family_of
 from proxy.upstream.settings import UpstreamSettings
-from proxy.windows.learned import Claim, LearnedLimits
+from proxy.windows.learned import BYTES, LONG_TIER, OUTPUT_CAP, OUTPUT_SUM, Claim, LearnedLimits
 from proxy.windows.resolve import Window, find_window
 
 Discover = Callable[[Exchange, str], Awaitable[int | None]]
 """Says what an upstream told of its window, and asks it where it is time to."""
 MOST_ANCHORS = 50_000
 MOST_MODELS = 5_000
-LONG_TIER = "*long context*"
-"""The 200,000-token cap of a credential without the long-context tier holds for every model."""
-BYTES = "*bytes*"
-"""The bytes that a gateway lets through, whatever the model."""
-OUTPUT_CAP = "*output* "
-"""Before a model's name: the most output that it may be asked for."""
-OUTPUT_SUM = "*prompt and output* "
-"""Before a model's name: the window that prompt and asked output share."""
 _NO_LIMITS = LearnedLimits()
 
 

@@ -9,7 +9,7 @@ import structlog
 from proxy.pipeline.body_limits import BodyLimits
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.floor import least_bytes, least_window
-from proxy.pipeline.knowledge import LONG_TIER, Knowledge
+from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.output_limits import OutputLimits, thinking_budget
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.scene import Scene
@@ -21,7 +21,7 @@ from proxy.recovery.targets import LONG_CONTEXT_WINDOW
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.calibration import Anchor
 from proxy.tokens.media import carries_media
-from proxy.windows.learned import Claim
+from proxy.windows.learned import LONG_TIER, Claim
 from proxy.windows.truncation import Sighting, filled_by
 
 log = structlog.get_logger()

@@ -9,10 +9,10 @@ from typing import Any
 
 from proxy.chat.request import ChatRequest
 from proxy.pipeline.exchange import Exchange
-from proxy.pipeline.knowledge import OUTPUT_CAP, OUTPUT_SUM, Knowledge
+from proxy.pipeline.knowledge import Knowledge
 from proxy.recovery.fault import Fault, Label
 from proxy.recovery.targets import is_useful, margin_of
-from proxy.windows.learned import Claim
+from proxy.windows.learned import OUTPUT_CAP, OUTPUT_SUM, Claim
 
 SMALLEST_CAP = 16
 

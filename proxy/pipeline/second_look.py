@@ -12,7 +12,7 @@ from proxy.pipeline.learning import Learning
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.watching import Seen
-from proxy.windows.truncation import worth_counting
+from proxy.windows.truncation import HANDFUL, worth_counting
 
 Measure = Callable[[Exchange, Plan], Awaitable[Plan | None]]
 
@@ -36,7 +36,8 @@ class SecondLook:
         usage = seen.usage
         if usage is None or plan.scene is not None or exchange.mode == "off":
             return
-        if worth_counting(body_bytes=len(plan.body), counted=usage.prompt + usage.cached):
+        broke_off = seen.finish_reason == "length" and usage.completion <= HANDFUL
+        if broke_off or worth_counting(body_bytes=len(plan.body), counted=usage.prompt + usage.cached):
             self._tasks.start(self._count(exchange, plan, seen), name="second look")
 
     def untold(self, exchange: Exchange) -> tuple[str, ...]:

@@ -12,6 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+LONG_TIER = "*long context*"
+"""The 200,000-token cap of a credential without the long-context tier holds for every model."""
+BYTES = "*bytes*"
+"""The bytes that a gateway lets through, whatever the model."""
+OUTPUT_CAP = "*output* "
+"""Before a model's name: the most output that it may be asked for."""
+OUTPUT_SUM = "*prompt and output* "
+"""Before a model's name: the window that prompt and asked output share."""
 SMALLEST_LIMIT = 1_024
 _PROMPT_SHARE = 50  # a limit under a fiftieth of the prompt is a number of something else
 _AGREEING = 2

@@ -251,7 +251,7 @@ async def test_a_stream_cut_at_the_window_is_learned_from(world_factory: Any, mo
     Words were relayed, so nothing can be cured; the next request of the kind is compacted before it is sent.
     """
     world = await world_factory(sim={"window": None}, compaction={"mode": mode, "threshold_tokens": 8_000})
-    rows = chat_session(10)
+    rows = chat_session(8)
     world.upstream.will(few_words(WINDOW - 2))
     first = await world.chat(rows, stream=True)
     relayed = (first.action, len(world.calls), b"Well, I" in first.body)
@@ -265,10 +265,9 @@ async def test_a_stream_cut_at_the_window_is_learned_from(world_factory: Any, mo
 
 async def test_the_same_sum_twice_is_a_window(world_factory: Any) -> None:
     """
-    The window was thought to be larger; two prompts that end at 6,024 tokens tell it.
+    Nobody knows the window; two prompts that end at 6,024 tokens tell it, counted after their answers.
     """
-    told = {"upstream": {"context_window": 16_000}, "compaction": {"threshold_tokens": 10_000}}
-    world = await world_factory(sim={"window": None}, **told)
+    world = await world_factory(blind=True, sim={"window": None})
     for prompt, turns in ((6_010, 10), (6_020, 11)):
         world.upstream.will(few_words(prompt, 6_024 - prompt))
         await world.chat(chat_session(turns), stream=True)
