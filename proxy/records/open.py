@@ -4,9 +4,11 @@ Open the store that the settings name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from proxy.errors import SettingsError
 from proxy.records.fallback import GuardedStore, Opener, Patience
@@ -17,6 +19,7 @@ from proxy.records.store import Caps, Clock, RecordStore, StoreState
 
 # What memory may take while the real store is away.
 FALLBACK_BYTES = 64 << 20
+SHORTEST_KEY = 16
 _SQLITE = "sqlite:///"
 
 
@@ -24,8 +27,11 @@ async def open_store(settings: StoreSettings, *, clock: Clock, patience: Patienc
     """
     Return a store that works, if need be in memory alone. Raises ``SettingsError`` where the settings cannot be met.
     """
-    if settings.encryption_key is not None:
-        raise SettingsError(("store.encryption_key: encryption at rest is not available; remove the key",))
+    sealed = _sealing(settings.encryption_key)
+    return sealed(await _opened(settings, clock=clock, patience=patience))
+
+
+async def _opened(settings: StoreSettings, *, clock: Clock, patience: Patience | None) -> RecordStore:
     caps = Caps(settings.ttl, settings.max_bytes)
     if settings.url.startswith("memory://"):
         return MemoryStore(clock=clock, caps=caps)
@@ -44,6 +50,23 @@ def sqlite_path(url: str) -> Path:
     if not url.startswith(_SQLITE) or not name:
         raise SettingsError((f"store.url: {url} names no file; write sqlite:///~/file or sqlite:////absolute/file",))
     return Path(name).expanduser()
+
+
+def _sealing(key: str | None) -> Callable[[RecordStore], RecordStore]:
+    """
+    Return what encrypts a store with *key*, or leaves it as it is where there is none.
+    """
+    if key is None:
+        return lambda store: store
+    if len(key) < SHORTEST_KEY:
+        raise SettingsError((f"store.encryption_key: should have {SHORTEST_KEY} characters at least",))
+    try:
+        module = import_module("proxy.records.encryption")
+    except ImportError as exc:
+        wanted = "pip install 'concertina-proxy[encryption]'"
+        raise SettingsError((f"store.encryption_key: encryption needs the extra: {wanted}",)) from exc
+    seal = module.Seal(key)
+    return lambda store: cast("RecordStore", module.SealedStore(store, seal))
 
 
 def _opener(url: str, *, clock: Clock, caps: Caps) -> tuple[Opener, StoreState]:

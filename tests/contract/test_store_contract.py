@@ -14,7 +14,7 @@ from proxy.errors import StoreError
 from proxy.records.store import Caps
 from tests.support.stores import Harness, RedisServer, opened, record
 
-SHARED_KINDS = ["sqlite", "guarded", pytest.param("redis", marks=pytest.mark.redis)]
+SHARED_KINDS = ["sqlite", "guarded", "sealed", pytest.param("redis", marks=pytest.mark.redis)]
 KINDS = ["memory", *SHARED_KINDS]
 
 
@@ -195,7 +195,7 @@ class TestAge:
 class TestSize:
     async def test_sweep_removes_the_least_recently_used_over_the_cap(self, harness):
         """What was used last stays; nothing goes that need not."""
-        size = len(record("a").to_bytes())
+        size = harness.size_of(record("a"))
         async with opened(replace(harness, caps=Caps(max_bytes=3 * size))) as store:
             for key in "abc":
                 await store.put(record(key))

@@ -9,6 +9,7 @@ import signal
 import subprocess
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,17 @@ class Harness:
             return await SqliteStore.open(Path(self.place), clock=self.clock, caps=self.caps)
         if self.kind == "redis":
             return await _redis_store(self)
+        if self.kind == "sealed":
+            return sealed(await replace(self, kind="sqlite").open())
         return await guarded(lambda: replace(self, kind="sqlite").open(), self.clock, self.caps, UNHURRIED)
+
+    def size_of(self, kept: Record) -> int:
+        """
+        Return the bytes that a record takes in this kind of store.
+        """
+        if self.kind == "sealed":
+            kept = sealed(MemoryStore(clock=self.clock))._sealed(kept)
+        return len(kept.to_bytes())
 
     async def pass_time(self, seconds: float) -> None:
         """
@@ -128,6 +139,23 @@ class RedisServer:
             self._process.stdout.close()
             self._process = None
             self.socket.unlink(missing_ok=True)
+
+
+STORE_KEY = "a key of enough characters"
+
+
+@cache
+def _seal(key: str):
+    encryption = pytest.importorskip("proxy.records.encryption", reason="the encryption extra is not installed")
+    return encryption.Seal(key)
+
+
+def sealed(store: RecordStore, key: str = STORE_KEY) -> RecordStore:
+    """
+    Return *store* with everything in it encrypted; skip where the extra is not installed.
+    """
+    encryption = pytest.importorskip("proxy.records.encryption", reason="the encryption extra is not installed")
+    return encryption.SealedStore(store, _seal(key))
 
 
 async def _redis_store(harness: Harness):

@@ -53,10 +53,22 @@ async def test_says_which_extra_is_missing(monkeypatch):
         await kind_of("redis://127.0.0.1:1/0")
 
 
-async def test_refuses_an_encryption_key_rather_than_ignore_it():
+async def test_a_short_encryption_key_is_a_mistake():
+    """A key that can be guessed protects nothing."""
+    with pytest.raises(SettingsError, match=r"store\.encryption_key: .*16 characters"):
+        await kind_of("memory://", encryption_key="k" * 15)
+
+
+async def test_encryption_without_its_extra_is_a_mistake(monkeypatch):
     """Whoever asks for encryption must not get plain files."""
-    with pytest.raises(SettingsError, match="encryption_key"):
-        await kind_of("memory://", encryption_key="k")
+
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(opening, "import_module", missing)
+
+    with pytest.raises(SettingsError, match=r"concertina-proxy\[encryption\]"):
+        await kind_of("memory://", encryption_key="k" * 16)
 
 
 @pytest.mark.parametrize(
