@@ -151,3 +151,10 @@ def _folded_cache_mark(folded: Sequence[Message]) -> object:
             if holder.get("cache_control") is not None:
                 return holder["cache_control"]
     return None
+
+
+def with_thinking(layout: Layout) -> Layout:
+    """
+    Return the layout without the edits that take reasoning out of kept rows.
+    """
+    return replace(layout, edits=tuple(edit for edit in layout.edits if edit.kind != "thinking"))

@@ -43,6 +43,7 @@ class Task:
     budget free for turns still to come, as background preparation needs. *prune_alone* lets pruning do where it
     suffices, which saves a model's work; an extract costs none, and keeps far more of what tools said than stubs.
     *again* is a layout whose rows are to be folded once more, from the originals, its cut and its edits left as they are.
+    *keep_thinking* says that the upstream misses reasoning that goes, even where nothing else is left to go.
     """
 
     system: Sequence[Message]
@@ -56,6 +57,7 @@ class Task:
     keep_growing: int = 0
     prune_alone: bool = True
     again: Layout | None = None
+    keep_thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,9 @@ def _plans(bench: Bench, plan: Layout) -> Iterator[tuple[Layout, int]]:
     yield plan, SMALLEST_CAP
     if bench.task.posture is not Posture.HARD_FIT:
         return
-    plan = with_edits(plan, thinking_edits(plan, rows))
-    yield plan, SMALLEST_CAP
+    if not bench.task.keep_thinking:
+        plan = with_edits(plan, thinking_edits(plan, rows))
+        yield plan, SMALLEST_CAP
     for shown in (SHOWN_CHARACTERS, FEWEST_CHARACTERS):
         plan = with_edits(plan, argument_edits(plan, rows, shown=shown))
         yield plan, SMALLEST_CAP

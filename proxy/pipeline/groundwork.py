@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from proxy.compaction.layout import Layout, layout_of
+from proxy.compaction.layout import Layout, layout_of, with_thinking
 from proxy.engines.base import Engine, Report
 from proxy.engines.base import Task as EngineTask
 from proxy.pipeline.conversations import Conversations, RecordFacts
@@ -89,11 +89,12 @@ def engine_task(exchange: Exchange, scene: Scene, demand: Demand, layout: Layout
     return EngineTask(
         system=scene.system,
         rows=scene.rows,
-        previous=layout,
+        previous=layout if layout is None or not scene.strict else with_thinking(layout),
         budget=scene.budget,
         posture=demand.posture,
         byte_limit=None if demand.byte_limit is None else max(demand.byte_limit - beside, 1),
         focus=exchange.directives.focus,
         rederive_depth=exchange.compaction.rederive_depth,
+        keep_thinking=scene.strict,
         prune_alone=exchange.compaction.summarizer.kind != "extractive",
     )

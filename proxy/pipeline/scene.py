@@ -12,7 +12,7 @@ from proxy.chat.json import dumps
 from proxy.chat.messages import Message
 from proxy.chat.request import ChatRequest
 from proxy.compaction.budget import Budget, Ratios
-from proxy.compaction.layout import Layout, emit, layout_of
+from proxy.compaction.layout import Layout, emit, layout_of, with_thinking
 from proxy.compaction.repair import make_strict, repair_pairs
 from proxy.compaction.validate import validate
 from proxy.pipeline.conversations import Identity, Known
@@ -54,7 +54,10 @@ class Scene:
         """
         The layout in force, made on an earlier turn.
         """
-        return layout_of(self.known.live) if self.known.live else None
+        if self.known.live is None:
+            return None
+        layout = layout_of(self.known.live)
+        return with_thinking(layout) if self.strict else layout
 
     @property
     def bytes_beside(self) -> int:

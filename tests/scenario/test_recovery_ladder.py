@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import structlog
 
 from proxy.chat.json import dumps, loads
 from proxy.simulator.steps import answer, overflow, raw, repeat, reset_midstream, sse_error, status
@@ -205,6 +206,18 @@ class TestGiveUp:
 
 
 NEGATIVES = {
+    "403 quota": raw(403, (("Retry-After", "60"),), b'{"error":{"message":"Quota for this project is used up"}}'),
+    "413 tokens per minute left": raw(
+        413,
+        (("Retry-After", "11"),),
+        b'{"error":{"message":"Request too large on tokens per minute (TPM): Limit 90000, Used 89000, Requested 4000"}}',
+    ),
+    "422 field": raw(422, body=b'{"detail":[{"loc":["body","stop"],"msg":"too many stop sequences, at most 4"}]}'),
+    "400 name": raw(400, body=b'{"error":{"message":"Invalid tools[0].name: string too long. Expected at most 64"}}'),
+    "minimax 2013": raw(400, body=b'{"error":{"message":"invalid params, tool result\'s tool id not found (2013)"}}'),
+    "502": raw(502, (("Content-Type", "text/html"),), b"<html><h1>502 Bad Gateway</h1></html>"),
+    "504": raw(504, (("Retry-After", "2"),), b"upstream request timeout"),
+    "408": raw(408, body=b'{"error":{"message":"Request timed out"}}'),
     "401": raw(401, body=b'{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}'),
     "403": raw(403, body=b'{"error":{"message":"Country not supported","code":"unsupported_country"}}'),
     "404": raw(404, body=b'{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}'),
@@ -436,6 +449,51 @@ class TestRepair:
 
         assert (first.status, first.action, second.status, second.action) == (200, "recovered", 200, "reused")
         assert len(world.calls) == 1
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+            "unexpected `tool_use_id` found in `tool_result` blocks: each must have a corresponding `tool_use` block.",
+            "messages.5: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+            "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+        ],
+        ids=["openai", "anthropic", "thinking", "gemini"],
+    )
+    async def test_knows_the_complaint(self, world_factory: Any, message: str) -> None:
+        """
+        Pairs, turns and thinking blocks, in the words of those who check them; told in the log as our own fault.
+        """
+        world = await world_factory()
+        world.upstream.will(raw(400, body=dumps({"error": {"message": message}})))
+        with structlog.testing.capture_logs() as logs:
+            reply = await world.chat(BIG)
+
+        assert (reply.status, len(world.calls)) == (200, 2)
+        assert {"plan.refused", "plan.repaired"} <= {event["event"] for event in logs}
+
+    async def test_thinking_comes_back_where_it_is_missed(self, world_factory: Any) -> None:
+        """
+        The hard fit leaves reasoning out to save room; an upstream that will not have it gets it back, then and later.
+        """
+        world = await world_factory(blind=True, sim={"window": None})
+        thinking = [
+            {"type": "thinking", "thinking": "PONDER " + filler(12_000), "signature": "EqQB"},
+            {"type": "text", "text": "I will run it"},
+        ]
+        pending = {**call("run", id="z", command="make"), "content": thinking}
+        rows = [*BIG, pending, result("z", "ok")]
+        complaint = (
+            "Expected `thinking`, but found `tool_use`: a final assistant message must start with a thinking block."
+        )
+        world.upstream.will(
+            overflow(limit=1_300),
+            raw(400, body=dumps({"error": {"message": complaint}})),
+        )
+        reply = await world.chat(rows)
+
+        assert (reply.status, reply.action) == (200, "recovered")
+        assert ["PONDER" in texts(sent) for sent in world.calls] == [True, False, True]
 
     async def test_only_once(self, world_factory: Any) -> None:
         """
