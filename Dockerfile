@@ -1,14 +1,15 @@
-# Inside, the proxy listens on loopback as everywhere else, so a container that should be reached says so itself:
+# Inside, the proxy listens on every address of the container, and the outside decides what reaches it:
 #
-#   docker run --read-only -p 127.0.0.1:8080:8080 \
-#     -e CONCERTINA_UPSTREAM=https://api.openai.com/v1 -e CONCERTINA_LISTEN=0.0.0.0:8080 concertina
+#   docker build -t concertina .
+#   docker run --read-only -p 127.0.0.1:8080:8080 -e CONCERTINA_UPSTREAM=https://api.openai.com/v1 \
+#     -v concertina:/var/lib/concertina --stop-timeout 35 concertina
 #
-# or, with a file that says `listen: 0.0.0.0:8080`:
+# or with a file, whose `listen` the image overrides:
 #
-#   docker run --read-only -p 127.0.0.1:8080:8080 -v "$PWD/concertina.yaml:/etc/concertina.yaml:ro" \
-#     -e CONCERTINA_CONFIG=/etc/concertina.yaml -v concertina:/var/lib/concertina concertina
+#   docker run --read-only -p 127.0.0.1:8080:8080 -v "$PWD/concertina.yaml:/etc/concertina/concertina.yaml:ro" \
+#     -e CONCERTINA_CONFIG=/etc/concertina/concertina.yaml -v concertina:/var/lib/concertina concertina
 #
-# It drains for up to 30 s (limits.drain) after SIGTERM: stop it with --time 35.
+# It drains for up to 30 s (limits.drain) after SIGTERM, and reads its file again at SIGHUP.
 
 FROM python:3.12-slim AS build
 WORKDIR /src
@@ -25,8 +26,8 @@ COPY --from=build /opt/concertina /opt/concertina
 ENV PATH=/opt/concertina/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
-    CONCERTINA_STORE=sqlite:////var/lib/concertina/state.db \
-    HEALTH_PORT=8080
+    CONCERTINA_LISTEN=0.0.0.0:8080 \
+    CONCERTINA_STORE=sqlite:////var/lib/concertina/state.db
 USER 10001
 WORKDIR /var/lib/concertina
 # The one place that is written to; everything else may be read-only.
@@ -35,7 +36,7 @@ EXPOSE 8080
 # http.client, since urllib would ask the forward proxy of HTTP_PROXY for our own address.
 HEALTHCHECK --interval=15s --timeout=3s --start-period=10s CMD ["python", "-c", "\
 import http.client, os, sys; \
-c = http.client.HTTPConnection('127.0.0.1', int(os.environ['HEALTH_PORT']), timeout=2); \
+c = http.client.HTTPConnection('127.0.0.1', int(os.environ['CONCERTINA_LISTEN'].rpartition(':')[2]), timeout=2); \
 c.request('GET', '/healthz'); sys.exit(c.getresponse().status != 200)"]
 ENTRYPOINT ["concertina"]
 CMD ["serve"]
