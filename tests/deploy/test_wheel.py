@@ -25,7 +25,12 @@ from tests.support.processes import free_port
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "proxy"
 PATIENCE = 60.0
-NAMES = {"yaml": "pyyaml", "genai_prices": "genai-prices", "prometheus_client": "prometheus-client"}
+NAMES = {
+    "yaml": "pyyaml",
+    "opentelemetry": "opentelemetry-sdk",
+    "genai_prices": "genai-prices",
+    "prometheus_client": "prometheus-client",
+}
 """Distributions that are named otherwise than what they import."""
 
 
