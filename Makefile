@@ -8,7 +8,7 @@ CLIENTS := .venv-clients
 CLIENT_TESTS := tests/clients
 NPM := $(shell command -v npm)
 
-.PHONY: run demo test soak bench check clients fmt lock clean
+.PHONY: run demo test soak bench check audit clients fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,12 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Known vulnerabilities in what is locked. Asks a service on the network, and fails where there is none.
+audit:
+	test -x .venv-audit/bin/pip-audit || $(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
+
 # Real clients for the tests marked "clients", which are skipped without them; Node's only where there is npm.
 clients: $(CLIENTS)/.ready $(if $(NPM),$(CLIENT_TESTS)/node_modules/.package-lock.json)
 
@@ -58,4 +64,4 @@ lock:
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) .venv-audit $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
