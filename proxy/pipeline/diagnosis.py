@@ -13,7 +13,8 @@ from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.settings import RouteSettings
 from proxy.tokens.calibration import Calibration
-from proxy.tokens.vocabulary import ENCODING_NAME, Vocabulary
+from proxy.tokens.table import ENCODING_NAME
+from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.discovery import Page, WindowDiscovery
 from proxy.upstream.wire import Headers, Incoming
 from proxy.windows.resolve import Window

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from proxy.summaries.settings import SummarizerSettings
 from proxy.telemetry.settings import Settings
 from proxy.telemetry.units import Regex, Seconds
+from proxy.tokens.table import ENCODING_NAME
 from proxy.windows.tiers import TIERS
 
 
@@ -198,6 +199,15 @@ class PriceSettings(Settings):
     cached: float | None = Field(default=None, ge=0, description="Prompt tokens read from the cache; null: as `input`.")
 
 
+def _check_encoding(name: str) -> str:
+    if name != ENCODING_NAME:
+        raise ValueError(
+            f"can only be {ENCODING_NAME}, the one vocabulary in the package: "
+            "leave it out, other tokenizers are learned from the usage that servers report"
+        )
+    return name
+
+
 class ModelSettings(Settings):
     """
     What is known of a model, over the built-in table.
@@ -205,7 +215,10 @@ class ModelSettings(Settings):
 
     context_window: int | None = Field(default=None, ge=1, description="Context window in tokens.")
     max_output: int | None = Field(default=None, ge=1, description="Largest answer in tokens.")
-    encoding: str | None = Field(default=None, min_length=1, description="tiktoken encoding, such as o200k_base.")
+    encoding: Annotated[str, AfterValidator(_check_encoding)] | None = Field(
+        default=None,
+        description="`o200k_base`, the only vocabulary in the package; other tokenizers are met by calibration.",
+    )
     prices: PriceSettings | None = Field(
         default=None, description="What it costs, over the built-in table; all zero for a model of your own."
     )

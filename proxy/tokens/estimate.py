@@ -57,6 +57,11 @@ _RUNS = (
     _Run("s", 0.316, 8, 0.012),
     _Run("n", 0.248, 4, 0.06),
 )
+_INDIC = "i"
+_SCRIPTS = (  # two bytes begin every letter of these scripts; tokens a character beside those of the class
+    ((b"\xe0\xa4", b"\xe0\xa5"), -0.03),  # Devanagari
+    ((b"\xe0\xb8", b"\xe0\xb9"), 0.055),  # Thai
+)
 _CAMEL_WEIGHT = 0.795  # an upper-case letter after a lower-case one
 
 
@@ -90,9 +95,12 @@ def estimate(text: str) -> int:
     """
     if not text:
         return 0
-    classes = text.encode("utf-8", "replace").translate(_TABLE)
+    encoded = text.encode("utf-8", "replace")
+    classes = encoded.translate(_TABLE)
     counts = {letter: classes.count(letter.encode()) for letter in _WEIGHTS}
     total = sum(counts[letter] * weight for letter, weight in _WEIGHTS.items())
+    if counts[_INDIC]:
+        total += sum(weight * sum(map(encoded.count, leads)) for leads, weight in _SCRIPTS)
     total += classes.translate(_CAMEL).count(_BORDER) * _CAMEL_WEIGHT
     for run, table in _BORDERS:
         total += _run_tokens(run, sum(counts[letter] for letter in run.members), classes.translate(table))

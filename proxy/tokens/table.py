@@ -11,7 +11,8 @@ from base64 import b64decode, b64encode
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-TABLE_FILE = Path(__file__).with_name("o200k_base.bin")
+ENCODING_NAME = "o200k_base"
+TABLE_FILE = Path(__file__).with_name(f"{ENCODING_NAME}.bin")
 SOURCE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 _COUNT_BYTES = 4
 

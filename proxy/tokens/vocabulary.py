@@ -10,9 +10,8 @@ from pathlib import Path
 from tiktoken import Encoding
 
 from proxy.tokens.estimate import estimate
-from proxy.tokens.table import TABLE_FILE, unpack
+from proxy.tokens.table import ENCODING_NAME, TABLE_FILE, unpack
 
-ENCODING_NAME = "o200k_base"
 CHUNK_CHARS = 16_384
 _NOTHING_SPECIAL: frozenset[str] = frozenset()
 _BYTES_PER_TOKEN = 4  # of the buffer that tiktoken fills
