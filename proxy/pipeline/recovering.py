@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import lru_cache
 from time import monotonic
 from typing import Any, TypeVar
@@ -56,7 +57,11 @@ class Recovering:
         """
         if exchange.mode in {"off", "observe"}:
             exchange.attempts = 1
-            return Examined(await self._send(exchange, plan))
+            answer = await self._send(exchange, plan)
+            if exchange.mode == "off" or answer.is_event_stream:
+                return Examined(answer)
+            # Observing means to learn what prompts really count, and a whole body tells it; its faults are the client's.
+            return replace(await examine(answer, Lens()), fault=None)
         examined = await self._try(exchange, plan)
         if plan.asked_usage and refuses_wish(examined.fault, examined.body):
             plan, examined = await self._without_wish(exchange, plan, examined)
