@@ -4,9 +4,10 @@ Usage in streams: asked for where the client did not, and taken out again.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from proxy.simulator.steps import overflow, repeat, status
+from proxy.simulator.steps import answer, overflow, repeat, status
 from tests.support.conversations import long_session
 
 REFUSAL = (
@@ -85,3 +86,64 @@ async def test_four_calls_are_the_most_whatever_they_were_for(upstream: Any, pro
 
     assert reply.status == 400
     assert len(upstream.main_calls) <= 4
+
+
+def client_bytes() -> bytes:
+    return b'{"model": "sim-model",  "stream":true, "messages":[{"role":"user","content":"h\\u00e9llo"}], "x": 1.0}'
+
+
+async def test_asks_with_every_stream_where_it_may(upstream: Any, proxy_factory: Any) -> None:
+    """
+    The client's stream is what it had been without our wish, but for the nulls that servers then put into other chunks.
+    """
+    silent = await behind(proxy_factory, upstream, ask_usage="never")
+    asking = await behind(proxy_factory, upstream, ask_usage="always")
+    upstream.will(answer("the same"), answer("the same"))
+
+    plain = await silent.post(client_bytes())
+    asked = await asking.post(client_bytes())
+
+    sent = [call.fields.get("stream_options") for call in upstream.main_calls]
+    assert sent == [None, {"include_usage": True}]
+    assert without_ids(asked.body).replace(b',"usage":null', b"") == without_ids(plain.body)
+
+
+async def test_an_untouched_request_is_its_own_bytes_again_where_the_field_is_refused(
+    upstream: Any, proxy_factory: Any
+) -> None:
+    """
+    Our wish was the only change; without it nothing is changed.
+    """
+    proxied = await behind(proxy_factory, upstream, ask_usage="always")
+    upstream.will(status(400, body=REFUSAL))
+
+    replies = [await proxied.post(client_bytes()) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 200]
+    assert [call.body for call in upstream.main_calls[1:]] == [client_bytes()] * 2
+
+
+async def test_a_refusal_of_the_field_outlives_the_process(upstream: Any, proxy_factory: Any, tmp_path: Any) -> None:
+    """
+    A server is asked once for what it does not know, not once in every process.
+    """
+    store = {"url": f"sqlite:///{tmp_path / 'state.db'}", "secret": "s" * 32}
+    upstream.will(status(400, body=REFUSAL))
+    for _ in range(2):
+        proxied = await proxy_factory(
+            upstream.url,
+            upstream={"context_window": 8_000, "discover": False},
+            compaction={"ask_usage": "always"},
+            store=store,
+        )
+        assert (await proxied.post(client_bytes())).status == 200
+        await proxied.proxy.core.tasks.settled()
+
+    assert ["stream_options" in call.fields for call in upstream.main_calls] == [True, False, False]
+
+
+def without_ids(body: bytes) -> bytes:
+    """
+    Return a stream without the simulator's running number.
+    """
+    return re.sub(rb'"id":"[^"]*"', b'"id":""', body)
