@@ -11,6 +11,7 @@ from proxy.config.settings import AppSettings
 from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window as WindowEngine
 from proxy.pipeline.accounts import Accounts, MeteredAsker
+from proxy.pipeline.archive import Archive
 from proxy.pipeline.chat_completions import ChatCompletions, Steps
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
@@ -103,7 +104,7 @@ def serving_of(settings: AppSettings, core: Core, knowledge: Knowledge) -> Servi
 
 def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> ChatCompletions:
     identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    planning = make_planning(_groundwork(core, knowledge, sending), identifier, knowledge, core.store)
+    planning = make_planning(_groundwork(settings, core, knowledge, sending), identifier, knowledge, core.store)
     learning = Learning(knowledge, metrics=core.metrics)
     return ChatCompletions(
         core.router,
@@ -128,7 +129,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
     )
 
 
-def _groundwork(core: Core, knowledge: Knowledge, sending: Sending) -> Groundwork:
+def _groundwork(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> Groundwork:
     habits = Habits(core.store, core.tasks, metrics=core.metrics, clock=core.clock)
     looked_up = habits.looked_up
     return Groundwork(
@@ -137,6 +138,7 @@ def _groundwork(core: Core, knowledge: Knowledge, sending: Sending) -> Groundwor
         conversations=Conversations(core.store, metrics=core.metrics, marks=core.marks, looked_up=looked_up),
         summarizing=_summarizing(core, knowledge, sending, habits),
         habits=habits,
+        archive=Archive(core.store, core.tasks, settings.store),
         tasks=core.tasks,
         metrics=core.metrics,
         clock=core.clock,

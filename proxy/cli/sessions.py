@@ -10,19 +10,27 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import IO, NoReturn, TypeVar
 
 import click
 import orjson
 
-from proxy.cli.options import EXIT_FAILURE, config_option, exit_with_mistakes, settings_or_exit
+from proxy.chat.json import dumps
+from proxy.cli.explain import Asked, explanation, supposed
+from proxy.cli.options import EXIT_FAILURE, config_option, exit_with_mistakes, header_option, settings_or_exit
 from proxy.config.settings import AppSettings
 from proxy.errors import SettingsError, StoreError
+from proxy.pipeline.explainer import PATH
 from proxy.pipeline.history import History, SessionDetail
 from proxy.records.open import open_store
 from proxy.records.sessions import Session
 from proxy.records.settings import StoreSettings
+from proxy.telemetry.log_settings import LogSettings
+from proxy.telemetry.logs import set_up_log
+from proxy.upstream.wire import Headers, Incoming
 
+RESUME_ONLY = ("x-concertina-mode", "recover")
+"""In this mode a record is resumed where there is one, and nothing is compacted anew."""
 T = TypeVar("T")
 _SHORT_ID = 12
 
@@ -69,6 +77,71 @@ def show(session_id: str, config: Path | None, as_json: bool) -> None:
         click.echo(_line(session))
     click.echo(f"\nid {detail.session.id}\ndepth {detail.session.depth}   model {detail.session.model}")
     click.echo(f"\n{detail.record.summary or '(old tool results were shortened; nothing was summarised)'}")
+
+
+@sessions.command()
+@click.argument("session_id", metavar="[ID]", required=False)
+@config_option
+@click.option(
+    "--request", type=click.File("rb"), metavar="REQUEST.json", help="The conversation as its client holds it."
+)
+@header_option
+@click.option("--path", default=PATH, show_default=True, metavar="PATH", help="Where the client would send it.")
+def export(session_id: str | None, config: Path | None, request: IO[bytes] | None, headers: Headers, path: str) -> None:
+    r"""
+    Print a compacted conversation as JSON.
+
+    With --request: the body as it would be sent upstream now, in the record that the store holds for it. Records belong
+    to a credential, so give the client's key. With an ID: its summary, and the messages it folded, from the archive
+    (store.archive).
+
+    \b
+      concertina sessions export --request request.json -H "authorization: Bearer $KEY"
+      concertina sessions export 3f2a
+    """
+    settings = settings_or_exit(config, need_upstream=False)
+    if request is not None:
+        click.echo(_resumed(settings, Incoming("POST", path, (*headers, RESUME_ONLY), request.read())))
+    elif session_id is not None:
+        click.echo(_archived(settings, session_id))
+    else:
+        raise click.UsageError("give an ID, or --request REQUEST.json")
+
+
+def _resumed(settings: AppSettings, incoming: Incoming) -> bytes:
+    """
+    Return the request in the record of the store; exit where there is none.
+    """
+    check_store(settings.store)
+    quiet = supposed(settings, window=None, live=False).model_copy(update={"store": settings.store})
+    set_up_log(LogSettings(level="error"), terminal=True)
+    try:
+        found = asyncio.run(explanation(quiet, Asked(incoming, window=None, live=False)))
+    except SettingsError as exc:
+        exit_with_mistakes(exc)
+    if found.action != "reused":
+        fail("the store holds no record of this conversation, for this credential, model and route")
+    return found.body
+
+
+def _archived(settings: AppSettings, session_id: str) -> bytes:
+    """
+    Return a session with the messages it folded; exit where the archive holds none.
+    """
+
+    async def ask(history: History) -> dict[str, object] | None:
+        detail = await session_of(history, session_id)
+        kept = await history.originals(detail.session.id) if detail else None
+        if detail is None or kept is None:
+            return None
+        session = detail.session
+        about = {"id": session.id, "title": session.title, "model": session.model, "summary": detail.record.summary}
+        return {**about, "begin": kept.begin, "messages": kept.rows}
+
+    found = from_store(settings, ask)
+    if found is None:
+        fail(f"the archive holds nothing of {session_id}; it keeps what is folded while store.archive is on")
+    return dumps(found)
 
 
 async def session_of(history: History, session_id: str) -> SessionDetail | None:

@@ -149,6 +149,8 @@ class Compacting:
             plan = _written(scene, layout_of(record), changes, tokens=tokens)
             if plan is None:
                 return None
+        before, mask = scene.request.messages, exchange.compaction.redact
+        self._ground.archive.viewed(record, before, plan.messages, mask=mask)
         self._ahead.await_late(exchange, scene, made, record)
         return replace(plan, kind="compacted", record=record, summary=made.report.summary)
 

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from proxy.engines.compressor import Compressor
 from proxy.engines.window import Window
+from proxy.pipeline.archive import Archive
 from proxy.pipeline.chat_completions import action_of
 from proxy.pipeline.conversations import Conversations
 from proxy.pipeline.desk import SummaryDesk
@@ -35,6 +36,7 @@ from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.viewing import Viewer
 from proxy.records.memory import MemoryStore
 from proxy.records.record import Record
+from proxy.records.settings import StoreSettings
 from proxy.records.store import Clock, RecordStore
 from proxy.summaries.base import Summarizer
 from proxy.summaries.extractive import ExtractiveSummarizer
@@ -157,6 +159,7 @@ def _planner(parts: Parts) -> Planner:
         conversations=Conversations(unwritten, metrics=metrics, marks=unmarked, looked_up=habits.looked_up),
         summarizing=Summarizing(desk, offline, summarizer, habits=habits, metrics=metrics),
         habits=habits,
+        archive=Archive(unwritten, parts.tasks, StoreSettings(url="memory://")),
         tasks=parts.tasks,
         metrics=metrics,
         clock=parts.clock,

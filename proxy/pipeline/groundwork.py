@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from proxy.compaction.layout import Layout, layout_of, with_thinking
 from proxy.engines.base import Engine, Report
 from proxy.engines.base import Task as EngineTask
+from proxy.pipeline.archive import Archive
 from proxy.pipeline.conversations import Conversations, RecordFacts
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.habits import Habits
@@ -44,6 +45,7 @@ class Groundwork:
     conversations: Conversations
     summarizing: Summarizing
     habits: Habits
+    archive: Archive
     tasks: TaskKeeper
     metrics: Metrics
     clock: Callable[[], float]
@@ -64,6 +66,7 @@ class Groundwork:
             created=self.clock(),
         )
         record = await self.conversations.keep(layout, scene.identity, facts)
+        self.archive.folded(record, start.record, scene.rows, mask=exchange.compaction.redact)
         if report.summary is not None and report.summary.calls:
             self.habits.bought(scene.identity, record, rest=exchange.compaction.summarizer.cooldown)
 
