@@ -52,8 +52,9 @@ real bodies; the figures are those of the first contact, before anything was cha
 | servers and gateways, 17 tongues, and near misses | 141 | 55 of 60 (0.92) | 55 of 57 (0.96) | 0.91 |
 | odd phrasings, chosen to be hard | 42 | 14 of 20 (0.70) | 14 of 18 (0.78) | 0.74 |
 | a mixture, after the families had grown by the two above | 38 | 14 of 18 (0.78) | 14 of 15 (0.93) | 0.76 |
+| ordinary phrasings, after the families had grown by the three above | 66 | 30 of 30 (1.00) | 30 of 32 (0.94) | 0.95 |
 
-The rules know all of these now. Expect the first figures, not the last, of a wording that nobody has seen; what no rule
+The rules know all of these now. Expect such figures, not better ones, of wordings that nobody has seen; what no rule
 knows is logged as `refusal.unknown`, and `recovery.patterns` teaches it without a new version.
 """
 

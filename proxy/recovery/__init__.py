@@ -7,5 +7,7 @@ What an upstream's refusal means, and the ladder of attempts that answers it.
     numbers.py    the window, prompt and output that a text states
     peek.py       faults that no status tells: in the first event of a stream, in a 200
     actions.py    what is done about each label; the ladder and the fault matrix use the same table
-    ladder.py     the retry policy as a generator; attempt.py is its language, targets.py its arithmetic
+    ladder.py     the retry policy as a generator, one function a cure; attempt.py is its language, climb.py its rungs,
+                  targets.py its arithmetic
+    skeleton.py   the shape of a wording that no rule knows, for the log
 """

@@ -84,6 +84,7 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"{limit}[ -](?:tokens? )?(?:maximum|max\b|limit|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
     NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
     NumberRow(r"(?:\b(?:to|stay|keep\w*|is|remain) (?:below|under|within)|máx\w*|max\w*|limite?)[.: ]{1,3}{limit}", "shorten it to below 9000 tokens", {"limit": 9000}),
+    NumberRow(r"(?:\b(?:model|engine|deployment|server|endpoint)s? (?:only )?(?:has|takes|holds|reads|serves|allows)(?: up to)?|최대|tối đa|maksim\w*|höchstens|maximaal|en fazla|не (?:более|больше)) ?{limit}", "model has 9000", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),
     NumberRow(r"(?:(?:must|should) be (?:< ?=?|less than or equal to|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
     NumberRow(rf"{{prompt}} (?:{TOKENS})?[^\d\n]{{0,30}}(?:exceed\w*|(?:is|are|were|was) (?:longer|larger|greater|bigger|more)|over\b|>|which does not fit|won't fit|überschr\w*|超过|超出)", "request (9100 tokens) exceeds the available context size", {"prompt": 9100}),

@@ -25,7 +25,7 @@ from proxy.recovery.wording import (
 )
 
 _OVER = Label.CONTEXT_OVERFLOW
-_NOT_PROMPT = r"too small|positive|integer|\bindex \d|(?:produced|generated) too many|max input characters per (?:field|name)|took too long|too many requests|cached (?:content|prefix|prompt)|prompt caching|must be an? (?:number|integer|string|boolean|valid)"
+_NOT_PROMPT = r"too small|positive|integer|\bindex \d|(?:produced|generated) too many|max input characters per (?:field|name)|took too long|too many requests|cached (?:content|prefix|prompt)|prompt caching|mismatch|misconfigur\w*|must be an? (?:number|integer|string|boolean|valid)"
 
 OVERFLOW_CODES = (
     Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?(?:_(?:the_)?(?:limit|max\w*))?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?"),

@@ -14,7 +14,7 @@ from tests.support.conversations import chat_session, user
 from tests.support.worlds import error_of, is_whole
 
 FOLDER = Path(__file__).parents[1] / "unit" / "recovery"
-FILES = ("wordings_sixth.jsonl", "wordings_seventh.jsonl", "wordings_eighth.jsonl")
+FILES = ("wordings_sixth.jsonl", "wordings_seventh.jsonl", "wordings_eighth.jsonl", "wordings_ninth.jsonl")
 STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 BIG = chat_session(12)
 CURED = {"context_overflow", "payload_too_large"}

@@ -483,3 +483,40 @@ def test_an_empty_stream_of_an_unknown_window_is_tried_once(tokens: int, tries: 
     attempts, _ = climb(refuse(EMPTY, tokens=tokens), situation=Situation(128_000, window_known=False))
 
     assert len(attempts) == tries
+
+
+def test_a_small_gain_that_is_a_cure_is_worth_sending() -> None:
+    """
+    100 tokens over a stated window: a plan just inside it gains little and helps.
+    """
+    fault = overflow(limit=8_000, prompt=8_100)
+    attempts, _ = climb(once(fault, tokens=8_100), situation=Situation(128_000))
+
+    assert attempts[1].worth_sending(tokens=7_950, size=0)
+    assert not attempts[1].worth_sending(tokens=8_050, size=0)
+
+
+def test_a_small_gain_towards_a_guess_is_not() -> None:
+    """
+    Without a number nobody knows whether it helps.
+    """
+    attempts, _ = climb(once(overflow(), tokens=8_100), situation=Situation(128_000))
+
+    assert not attempts[1].worth_sending(tokens=7_950, size=0)
+
+
+def test_a_clamp_that_changes_nothing_gives_way_to_a_compaction() -> None:
+    """
+    The output was lowered before; what is left is the history.
+    """
+    fault = overflow(limit=8_000, prompt=6_000, output=4_000, max_tokens_issue=True)
+
+    def reply(attempt: Attempt) -> Outcome:
+        if attempt.rung is Rung.CLAMP:
+            return Outcome(skipped=True)
+        return Outcome(fault if attempt.number == 1 else None, 6_000, 24_000)
+
+    attempts, ending = climb(reply, situation=Situation(128_000, asked_output=4_000))
+
+    assert rungs(attempts) == [Rung.AS_PLANNED, Rung.CLAMP, Rung.COMPACT]
+    assert ending.verdict is Verdict.ACCEPTED

@@ -21,7 +21,7 @@ from proxy.recovery.rules import PRECEDENCE
 from tests.support.shared import shared_file
 
 OVER = "context_overflow"
-FILES = ("wordings_sixth.jsonl", "wordings_seventh.jsonl", "wordings_eighth.jsonl")
+FILES = ("wordings_sixth.jsonl", "wordings_seventh.jsonl", "wordings_eighth.jsonl", "wordings_ninth.jsonl")
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
 
