@@ -6,9 +6,10 @@ READY := $(VENV)/.ready
 
 CLIENTS := .venv-clients
 CLIENT_TESTS := tests/clients
+BENCH_QUALITY := .venv-bench-quality
 NPM := $(shell command -v npm)
 
-.PHONY: run demo test soak bench check audit clients fmt lock clean
+.PHONY: run demo test soak bench bench-quality bench-conformance check audit clients fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +32,21 @@ soak: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench.speed $(ARGS)
+
+# litellm, which it is compared with, and matplotlib live in a venv of their own.
+bench-quality: $(READY) $(BENCH_QUALITY)/.ready
+	$(BIN)/python -m bench.bench_quality --litellm $(BENCH_QUALITY)/bin/python $(ARGS)
+	$(BENCH_QUALITY)/bin/python bench/quality/plot.py bench/results/quality/quality.json bench/results/quality/quality.png
+
+# Judges made by others; conpact wants more than its constraints need, so nothing comes with it.
+bench-conformance: $(READY) $(BENCH_QUALITY)/.ready
+	$(BIN)/python -m bench.bench_conformance $(BENCH_QUALITY)/lib/python3.*/site-packages
+
+$(BENCH_QUALITY)/.ready: bench/quality/requirements.txt
+	$(PYTHON) -m venv $(BENCH_QUALITY)
+	$(BENCH_QUALITY)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(BENCH_QUALITY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps compaction-conformance-kit==0.8.0 conpact==0.1.0
+	touch $@
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,106 +1,128 @@
 """
-Print what survives compaction, by kind, method and budget: ``python -m bench.bench_quality [--quick]``.
+What survives compaction, by kind, method and budget: ``make bench-quality`` (``ARGS=--quick`` for a sample).
 
-No model is asked. A surviving string is a necessary condition for a good summary, not a sufficient one.
+No model is asked. A surviving string is a necessary condition for a good summary, not a sufficient one: docs/quality.md.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import logging
 import os
-import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from bench.quality.generated import KINDS, Conversation, conversation
+import structlog
+
+from bench.quality import methods, report
+from bench.quality.generated import KINDS, conversation
+from bench.quality.labelled import labelled
 from bench.quality.measure import tally
-from bench.quality.real import Case, cases
-from bench.quality.views import METHODS, Count, holds, size
+from bench.quality.real import cases
+from bench.quality.views import Count, holds, size
+from bench.quality.wire import Job
 from proxy.tokens.vocabulary import Vocabulary
 
 BUDGETS = (0.10, 0.20, 0.35)
-SHARED = Path(os.environ.get("CONCERTINA_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 PROBE_CUTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("CONCERTINA_SHARED") or ROOT.parent / "shared")
+Judge = Callable[[str, int, report.Pairs], None]
+"""Enters what of case number N a view still holds."""
 
 
-def main(arguments: Sequence[str]) -> None:
-    quick = "--quick" in arguments
-    vocabulary = Vocabulary()
-    vocabulary.load()
-    count: Count = lru_cache(maxsize=None)(vocabulary.count)
+class Bench:
+    """
+    Applies every method at every budget to one set of conversations after the other.
+    """
+
+    def __init__(self, litellm: str | None) -> None:
+        self.vocabulary = Vocabulary()
+        self.vocabulary.load()
+        self.count: Count = lru_cache(maxsize=None)(self.vocabulary.count)
+        self.litellm = litellm
+        self.results: dict = {"budgets": BUDGETS, "methods": methods.names(litellm), "sets": {}}
+
+    async def add(self, name: str, title: str, kinds: Sequence[str], rows: Sequence[Sequence], judge: Judge) -> None:
+        kept: dict = {}
+        sizes = [sum(size(row, self.count) for row in one) for one in rows]
+        for method in self.results["methods"]:
+            for budget in BUDGETS:
+                jobs = [Job(one, int(budget * tokens)) for one, tokens in zip(rows, sizes, strict=True)]
+                pairs = {kind: [0, 0] for kind in kinds}
+                seen = await methods.views(method, jobs, self.vocabulary, count=self.count, litellm=self.litellm)
+                for number, view in enumerate(seen):
+                    judge(view, number, pairs)
+                kept.setdefault(method, {})[str(budget)] = pairs
+                shown = " ".join(f"{kind}={report.percent(pair)}" for kind, pair in pairs.items())
+                print(f"{name} {method} {budget:.0%}: {shown}", flush=True)
+        title = f"{title}: {len(rows)} histories, {sum(sizes)} tokens"
+        self.results["sets"][name] = {"title": title, "kinds": list(kinds), "kept": kept}
+
+    async def generated(self, bank: str, number: int) -> None:
+        made = [conversation(seed, bank=bank) for seed in range(number)]
+
+        def judge(view: str, which: int, pairs: report.Pairs) -> None:
+            tally(view, made[which].facts, pairs)
+
+        await self.add(
+            bank, f"Generated, phrasing bank {bank}", [*KINDS, "stale alone"], [one.rows for one in made], judge
+        )
+
+    async def recorded(self, name: str, title: str, folder: Path, cuts: Sequence[float]) -> None:
+        source = "probes" if name == "probes" else "identifiers"
+        found = list(cases(folder, self.count, source=source, cuts=cuts))
+
+        def judge(view: str, which: int, pairs: report.Pairs) -> None:
+            for needle, hard in found[which].needles:
+                survives = holds(view, needle)
+                for kind in ("all", *(["hard"] if hard else [])):
+                    pairs[kind] = [pairs[kind][0] + survives, pairs[kind][1] + 1]
+
+        needles = [hard for case in found for _, hard in case.needles]
+        title = f"{title} ({len(needles)} values, {sum(needles)} hard: in neither head nor tail)"
+        await self.add(name, title, ["all", "hard"], [case.rows for case in found], judge)
+
+    async def chinese(self, folder: Path) -> None:
+        found = list(labelled(folder, self.count))
+
+        def judge(view: str, which: int, pairs: report.Pairs) -> None:
+            for answer in found[which].answers:
+                pairs["answers"] = [pairs["answers"][0] + holds(view, answer), pairs["answers"][1] + 1]
+
+        await self.add(
+            "chinese", "Recorded, Chinese, labelled answers", ["answers"], [one.rows for one in found], judge
+        )
+
+
+async def measure(bench: Bench, *, quick: bool) -> None:
     for bank in ("plain", "other"):
-        generated([conversation(seed, bank=bank) for seed in range(2 if quick else 12)], bank, count)
-    rounds([conversation(seed) for seed in range(2 if quick else 6)], count)
+        await bench.generated(bank, 2 if quick else 12)
     folder = SHARED / "data" / "conversations"
     if not folder.is_dir():
-        print("\nrecorded conversations: skipped, there are none beside the repository")
+        print("recorded conversations: skipped, there are none beside the repository")
         return
-    recorded("identifiers used again", list(cases(folder, count)), count)
-    recorded("probes used later", list(cases(folder, count, source="probes", cuts=PROBE_CUTS)), count)
-
-
-def generated(conversations: Sequence[Conversation], bank: str, count: Count) -> None:
-    sizes = [sum(size(row, count) for row in one.rows) for one in conversations]
-    print(
-        f"\ngenerated, bank {bank}: {len(conversations)} conversations, {sum(sizes) // len(sizes)} tokens each (% kept)"
+    cuts = (0.5,) if quick else (0.5, 0.75, 0.9)
+    await bench.recorded("identifiers", "Recorded, identifiers that the assistant uses again", folder, cuts)
+    await bench.recorded(
+        "probes", "Recorded, probed values that a later call needs", folder, cuts if quick else PROBE_CUTS
     )
-    columns = [*KINDS, "stale alone"]
-    print(f"{'method':<12} {'budget':>6} " + " ".join(f"{name[:10]:>10}" for name in columns))
-    for method, view in METHODS.items():
-        for budget in BUDGETS:
-            found: dict[str, list[int]] = {}
-            for one, tokens in zip(conversations, sizes, strict=True):
-                tally(view(one.rows, int(budget * tokens), count), one.facts, found)
-            print(f"{method:<12} {budget:>6.0%} " + " ".join(f"{_percent(found[name]):>10}" for name in columns))
+    await bench.chinese(folder)
 
 
-def rounds(conversations: Sequence[Conversation], count: Count) -> None:
-    """
-    Compact four times as the conversation grows, each time from the originals, against once at the end.
-    """
-    once: dict[str, list[int]] = {}
-    often: dict[str, list[int]] = {}
-    for one in conversations:
-        tokens = sum(size(row, count) for row in one.rows)
-        view = METHODS["extractive"]
-        for part in (0.4, 0.6, 0.8, 1.0):
-            last = view(one.rows[: int(part * len(one.rows))] if part < 1 else one.rows, int(0.2 * tokens), count)
-        tally(last, one.facts, often)
-        tally(view(one.rows, int(0.2 * tokens), count), one.facts, once)
-    print(f"\nfour rounds at 20 %: {_total(often):.1f} % kept; one round: {_total(once):.1f} %")
-
-
-def recorded(name: str, found: Sequence[Case], count: Count) -> None:
-    tokens = sum(case.tokens for case in found)
-    needles = [hard for case in found for _, hard in case.needles]
-    print(
-        f"\nrecorded, {name}: {len(found)} prefixes, {tokens} tokens, {len(needles)} values, {sum(needles)} of them hard"
-    )
-    print(f"{'method':<12} {'budget':>6} {'all':>6} {'hard':>6} {'CPU s/100K':>10}")
-    for method, view in METHODS.items():
-        for budget in BUDGETS:
-            kept = [0, 0]
-            start = time.process_time()
-            views = [view(case.rows, int(budget * case.tokens), count) for case in found]
-            seconds = time.process_time() - start
-            for case, text in zip(found, views, strict=True):
-                for needle, hard in case.needles:
-                    survives = holds(text, needle)
-                    kept = [kept[0] + survives, kept[1] + (survives and hard)]
-            shares = kept[0] / len(needles), kept[1] / max(sum(needles), 1)
-            print(f"{method:<12} {budget:>6.0%} {shares[0]:>6.1%} {shares[1]:>6.1%} {1e5 * seconds / tokens:>10.2f}")
-
-
-def _percent(pair: Sequence[int]) -> str:
-    return f"{100 * pair[0] / pair[1]:.0f}"
-
-
-def _total(found: dict[str, list[int]]) -> float:
-    kept = sum(pair[0] for kind, pair in found.items() if kind != "stale alone")
-    total = sum(pair[1] for kind, pair in found.items() if kind != "stale alone")
-    return 100 * kept / total
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--litellm", metavar="PYTHON", help="a Python that has litellm")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "quality")
+    given = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    bench = Bench(given.litellm)
+    asyncio.run(measure(bench, quick=given.quick))
+    report.write(bench.results, given.results)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

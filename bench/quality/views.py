@@ -84,7 +84,6 @@ def placeholder(rows: Sequence[Message], budget: int, count: Count) -> str:
 
 
 METHODS: dict[str, View] = {
-    "extractive": extractive,
     "truncation": truncation,
     "middle-out": middle_out,
     "placeholder": placeholder,

@@ -52,12 +52,27 @@ async def received(jobs: Sequence[Job], vocabulary: Vocabulary, **compaction: ob
     """
     async with _running(jobs, vocabulary, compaction) as (upstream, session, url):
         for number, job in enumerate(jobs):
-            body = BytesIO(dumps({"model": _model(number), "messages": job.messages}))
-            async with session.post(url, data=body, headers=HEADERS) as response:
-                await response.read()
-                if response.status != 200:
-                    raise RuntimeError(f"the proxy answered {response.status}")
+            await _post(session, url, {"model": _model(number), "messages": job.messages})
             yield upstream.main_calls[-1].messages
+
+
+async def after_rounds(
+    stages: Sequence[Sequence[Message]], budget: int, vocabulary: Vocabulary, **compaction: object
+) -> list[Message]:
+    """
+    Return what reached the upstream of the last stage of one conversation, compacted anew at each.
+    """
+    async with _running([Job(stages[-1], budget)], vocabulary, compaction) as (upstream, session, url):
+        for rows in stages:
+            await _post(session, url, {"model": _model(0), "messages": list(rows)})
+        return upstream.main_calls[-1].messages
+
+
+async def _post(session: aiohttp.ClientSession, url: str, data: dict[str, object]) -> None:
+    async with session.post(url, data=BytesIO(dumps(data)), headers=HEADERS) as response:
+        await response.read()
+        if response.status != 200:
+            raise RuntimeError(f"the proxy answered {response.status}")
 
 
 @asynccontextmanager

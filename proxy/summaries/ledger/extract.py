@@ -17,6 +17,7 @@ from proxy.summaries.ledger.fill import Filling, Stage
 from proxy.summaries.ledger.focus import focused_stages, topic_features
 from proxy.summaries.ledger.index import Name, choose, collect
 from proxy.summaries.ledger.lexicon import Lexicon
+from proxy.summaries.ledger.near import without_near_duplicates
 from proxy.summaries.ledger.redundancy import keep_distinct
 from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
 from proxy.summaries.ledger.routine import fade_routine
@@ -31,6 +32,7 @@ GOAL_TOKENS = 600
 INDEX_SHARE = 0.12
 PINNED_SHARE = 0.80
 NOTES_SHARE = 0.15
+_AMPLE_TOKENS = 800
 _GOAL_SHARE = 0.35
 _TODO_SHARE = 0.12
 _FOCUS_WEIGHT = 5.0
@@ -108,7 +110,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     rows = job.evidence or job.originals
     reading = read(rows, mask=job.redact)
     turns = find_turns(rows, live=any(is_real_ask(row) for row in job.tail))
-    units = join_answers(fade_routine(keep_distinct(reading.units, reading.calls)), turns)
+    units = join_answers(fade_routine(without_near_duplicates(keep_distinct(reading.units, reading.calls))), turns)
     pinned = tuple(within(job.pinned, PINNED_SHARE * job.ceiling_tokens, count))
     units = [
         unit
@@ -159,7 +161,7 @@ def _compose(ledger: Ledger, room: float) -> str:
         ledger.names,
         present=frozenset(ledger.lexicon.features(body)),
         stale=ledger.stale,
-        room=max(INDEX_SHARE * left, left - used - _HEADING_TOKENS),
+        room=max(_index_share(left) * left, left - used - _HEADING_TOKENS),
     )
     return render(add_index(blocks, names, ledger.language), ledger.language) if names else body
 
@@ -177,11 +179,18 @@ def _fill(ledger: Ledger, room: float) -> list[Candidate]:
     for number in goal:
         filling.take(number)
     filling.used -= sum(filling.cost(number) for number in goal)
-    limit = room * (1 - INDEX_SHARE)
+    limit = room * (1 - _index_share(room))
     stages = focused_stages(_STAGES, {id(ledger.candidates[n]) for n in ledger.focused}) if ledger.focused else _STAGES
     for stage in stages:
         filling.run(stage, limit=limit)
     return [ledger.candidates[n] for n in sorted(filling.chosen - set(goal))]
+
+
+def _index_share(room: float) -> float:
+    """
+    Return the share of the index: in a small summary whole lines say more than single strings.
+    """
+    return INDEX_SHARE * min(1.0, room / _AMPLE_TOKENS)
 
 
 def _todo_within(lines: tuple[str, ...], room: float) -> list[str]:

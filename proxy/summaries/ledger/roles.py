@@ -21,6 +21,8 @@ _ANSWER_SENTENCES = 4
 _SMALL_TALK_CHARS = 24
 _SMALL_TALK_WEIGHT = 0.05
 _NARRATION_WEIGHT = 0.3
+_EXACT_WEIGHT = 1.5
+_LONG_EXACT = 9
 _SHAPE_FLOOR, _SHAPE_SPAN = 0.3, 3.0
 
 
@@ -107,7 +109,7 @@ def weigh(unit: Unit, features: tuple[int, ...], lexicon: Lexicon, *, turns: Tur
     """
     exact = any(lexicon.is_identifier(feature) for feature in features)
     if unit.source is Source.USER:
-        return _user(unit, features, turns, exact=exact)
+        return _user(unit, features, turns, exact=_exactness(features, lexicon))
     if unit.source in {Source.ASSISTANT, Source.NOTE}:
         return _assistant(unit, features, turns, exact=exact)
     if unit.source is Source.CALL:
@@ -116,13 +118,21 @@ def weigh(unit: Unit, features: tuple[int, ...], lexicon: Lexicon, *, turns: Tur
     return _line(unit, features, exact=exact)
 
 
-def _user(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: bool) -> Candidate:
+def _exactness(features: Sequence[int], lexicon: Lexicon) -> float:
+    """
+    Return by how much exact strings raise the words of a person: a date, path or address is harder to guess than ``30s``.
+    """
+    longest = max((len(lexicon.shown[feature]) for feature in features), default=0)
+    return 1.0 if not longest else _EXACT_WEIGHT if longest < _LONG_EXACT else _EXACT_WEIGHT**2
+
+
+def _user(unit: Unit, features: tuple[int, ...], turns: Turns, *, exact: float) -> Candidate:
     text = unit.text
     if _is_small_talk(text):
         return Candidate(unit, Section.DONE, features, _SMALL_TALK_WEIGHT, 0)
     rules = cues.CONSTRAINT.search(text) is not None or cues.CORRECTION.search(text) is not None
     pending = cues.PENDING.search(text) is not None
-    weight = 1.5 * (2.0 if rules or pending else 1.0) * (1.5 if exact else 1.0)
+    weight = 1.5 * (2.0 if rules or pending else 1.0) * exact
     if unit.row == turns.unanswered:
         return Candidate(unit, Section.IN_PROGRESS, features, 2 * weight, 0, must=True)
     asks_later = pending and not cues.QUESTION.search(text)
