@@ -61,7 +61,7 @@ def best(work, rounds: int = 7) -> float:
     return min(times) * 1_000
 
 
-def warm_rounds(vocabulary: Vocabulary, rows: list[dict[str, object]], rounds: int = 7) -> float:
+def warm_rounds(vocabulary: Vocabulary, rows: list[dict[str, object]], rounds: int = 30) -> float:
     times = []
     for turn in range(rounds):
         counter = TokenCounter(vocabulary, CountCache())

@@ -1,15 +1,17 @@
 """
-How long small requests wait while a large one is counted: run ``python bench/bench_waiting.py [ROUNDS]``.
+How long small requests wait while a large one is counted: run ``python -m bench.bench_waiting [ROUNDS]``.
 
 The real proxy, a raw instant upstream and the client run in processes of their own. A request of a million tokens that
 was never seen before is sent; small ones go through the same process beside it, and beside nothing. Wall time: what
-counts is by how much the slowest wait differs.
+counts is by how much the slowest wait differs. On a machine with more to do than processors both swing by hundreds of
+milliseconds: look at the load that is printed.
 """
 
 import asyncio
 import multiprocessing
 import os
 import random
+import statistics
 import sys
 import time
 
@@ -144,12 +146,14 @@ def tell(title, found, took):
 async def rounds(port, count):
     excess = []
     for number in range(count):
+        body = large(number)
         idle, took = await beside(port, None)
         tell("beside nothing", idle, took)
-        busy, took = await beside(port, large(number))
+        busy, took = await beside(port, body)
         tell("beside 1M tokens", busy, took)
         excess.append(busy[-1] - idle[-1])
-    print(f"slowest wait, excess: {', '.join(f'{ms:.1f}' for ms in excess)} ms (target {TARGET_MS})")
+    print(f"slowest wait, excess of each round: {', '.join(f'{ms:.1f}' for ms in excess)} ms")
+    print(f"median {statistics.median(excess):.1f} ms (target {TARGET_MS}); load {os.getloadavg()[0]:.1f}")
 
 
 def main():

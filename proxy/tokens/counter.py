@@ -59,15 +59,19 @@ class TokenCounter:
         """
         Return the tokens of one row, its frame included.
         """
-        key = self._message_key(message)
-        count = self._cache.get(key)
-        return self._kept(key, self._message, message) if count is None else count
+        return self.messages((message,))
 
     def messages(self, messages: Sequence[Message]) -> int:
         """
         Return the tokens of all rows.
         """
-        return sum(map(self.message, messages))
+        total = 0
+        key_of, known = self._message_key, self._cache.get  # looked up once: a long history has thousands of rows
+        for message in messages:
+            key = key_of(message)
+            count = known(key)
+            total += self._kept(key, self._message, message) if count is None else count
+        return total
 
     def fixed(self, data: Message) -> int:
         """
