@@ -209,12 +209,12 @@ class Planner:
         return most is not None and len(request.body) > most
 
     async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
-        acts = exchange.mode == "compact" or self._would_be_cut_off(exchange, scene)
-        if exchange.mode == "recover" and scene.known.live is None and not acts:
-            return _untouched(scene, "recover")
         size = self._size(scene, scene.resumed)
         most_bytes = self._bodies.limit(exchange)
         heavy = is_too_heavy(scene, scene.resumed, most_bytes, counter=self._counter)
+        acts = exchange.mode == "compact" or heavy or self._is_sure_to_fail(exchange, scene, size)
+        if exchange.mode == "recover" and scene.known.live is None and not acts:
+            return _untouched(scene, "recover")
         over = size >= scene.budget.threshold or heavy or exchange.directives.force
         if exchange.mode == "observe":
             would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
@@ -232,12 +232,15 @@ class Planner:
             return self._asking_usage(exchange, scene, plan)
         return self._resumed(scene, None) or _untouched(scene, "the earlier layout is illegal here")
 
-    def _would_be_cut_off(self, exchange: Exchange, scene: Scene) -> bool:
+    def _is_sure_to_fail(self, exchange: Exchange, scene: Scene, size: int) -> bool:
         """
-        Tell whether this upstream would answer with a few words, without an error to recover from: it did so before.
+        Tell whether an error of this upstream has taught that it will refuse this request, or cut its answer off.
         """
+        calibration = self._knowledge.facts(exchange, scene.request.model).calibration
+        if scene.window.source == "learned" and calibration.expect(size) > scene.window.tokens:
+            return True
         fills = self._knowledge.facts(exchange, scene.request.model).fills
-        return fills and scene.scaled(self._size(scene, scene.resumed)) >= CUT_OFF_SHARE * scene.window.tokens
+        return fills and scene.scaled(size) >= CUT_OFF_SHARE * scene.window.tokens
 
     def _first_demand(self, scene: Scene, most_bytes: int | None) -> Demand:
         if not most_bytes:

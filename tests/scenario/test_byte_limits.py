@@ -55,6 +55,17 @@ async def test_a_stated_limit_is_learned(world_factory: Any, stream: bool) -> No
     assert world.sent.messages[-1] == rows[-1]
 
 
+async def test_the_mode_recover_learns_as_well(world_factory: Any) -> None:
+    """
+    It acts after an error; a 413 that is sure to come is one.
+    """
+    world = await gateway(world_factory, compaction={"mode": "recover"})
+    await world.chat(screenshots(9), headers=ALICE)
+    reply = await world.chat(screenshots(9, name="page"), headers=ALICE)
+
+    assert (reply.status, reply.action, statuses(world)) == (200, "compacted", [200])
+
+
 async def test_it_belongs_to_the_credential_that_met_it(world_factory: Any) -> None:
     """
     What one client was told is not held against another; two who were told the same speak for all.

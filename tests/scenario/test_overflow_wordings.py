@@ -65,12 +65,13 @@ async def test_a_stated_limit_costs_one_refusal(world_factory: Any, wording: str
     assert len(world.calls) == 1
 
 
+@pytest.mark.parametrize("mode", ["compact", "recover"])
 @pytest.mark.parametrize("wording", ["openai", "vllm", "llamacpp", "ollama", "dashscope"])
-async def test_another_conversation_is_spared_the_refusal(world_factory: Any, wording: str) -> None:
+async def test_another_conversation_is_spared_the_refusal(world_factory: Any, wording: str, mode: str) -> None:
     """
-    What was learned holds for the model, not for one conversation.
+    What was learned holds for the model, not for one conversation, and in the mode that waits for an error, too.
     """
-    world = await world_factory(blind=True, sim={"wording": wording, "window": NARROW})
+    world = await world_factory(blind=True, compaction={"mode": mode}, sim={"wording": wording, "window": NARROW})
     await world.chat(BIG)
     reply = await world.chat([BIG[0], user("something quite different"), assistant("yes?"), *BIG[1:]])
 
