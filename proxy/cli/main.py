@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
             return super().get_command(ctx, cmd_name)
         command = getattr(importlib.import_module(COMMANDS[cmd_name]), cmd_name)
         assert isinstance(command, click.Command)
-        return command
+        return _with_examples(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """
@@ -87,6 +87,16 @@ class LazyGroup(click.Group):
         """
         with formatter.section("Commands"):
             formatter.write_dl([(name, HELP[name]) for name in self.list_commands(ctx)])
+
+
+def _with_examples(command: click.Command) -> click.Command:
+    """
+    Keep the lines of examples apart: click wants a backspace before them, which raw docstrings write as two characters.
+    """
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _with_examples(inner)
+    return command
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -37,10 +37,15 @@ _SHORT_ID = 12
 
 @click.group()
 def sessions() -> None:
-    """
+    r"""
     List, show and export past conversations.
 
     They are read from the store of the configuration; a proxy that is running on it need not be stopped.
+
+    \b
+      concertina sessions list --config concertina.yaml
+      concertina sessions show 3f2a
+      concertina sessions export 3f2a > session.json
     """
 
 

@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -77,3 +78,34 @@ def test_runs_as_a_module() -> None:
     found = subprocess.run([sys.executable, "-m", "proxy.cli", "--version"], cwd=root, capture_output=True, check=True)
 
     assert found.stdout.decode() == f"concertina {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_help_of_each_verb_teaches_by_example(runner: CliRunner, served: list, verb: str) -> None:
+    """
+    At least one line that can be copied as it is, and whose options exist.
+    """
+    text = runner.invoke(main, [verb, "--help"]).output
+    examples = re.findall(rf"^ +concertina {verb}\b.*$", text, re.MULTILINE)
+
+    assert examples
+    command = main.get_command(click.Context(main), verb)
+    assert command is not None
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    for line in examples:
+        own = re.split(r" -- | \| | && ", line)[0]
+        assert isinstance(command, click.Group) or set(re.findall(r"(?<= )--?[a-z][a-z-]*", own)) <= known, line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_verbs(shell: str) -> None:
+    """
+    By click's own means, as getting started tells.
+    """
+    word = "ex" if shell == "fish" else "1"
+    asked = {"_CONCERTINA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "concertina ex", "COMP_CWORD": word}
+    code = "import sys; sys.argv[0] = 'concertina'; from proxy.cli.main import main; main(prog_name='concertina')"
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+
+    assert "explain" in ran.stdout
