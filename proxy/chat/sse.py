@@ -66,6 +66,13 @@ class SseSplitter:
         return events
 
     @property
+    def idle(self) -> bool:
+        """
+        Whether no event is under way.
+        """
+        return not self._held and not self._in_pieces
+
+    @property
     def rest(self) -> bytes:
         """
         The bytes of an event that is not complete yet.

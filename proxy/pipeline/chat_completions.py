@@ -142,18 +142,13 @@ class ChatCompletions:
             headers = tuple((name, value) for name, value in headers if name.lower() != "content-length")
         if self._disclose:
             headers = (*headers, *guarded("disclose", lambda: disclosed(exchange), otherwise=NO_HEADERS))
-        chunks = self._chunks(exchange, examined)
+        chunks = self._chunks(exchange, answer) if examined.body is None else answer.chunks
         return Answer(answer.status, answer.reason, headers, chunks, close=answer.close)
 
-    async def _chunks(self, exchange: Exchange, examined: Examined) -> AsyncIterator[bytes]:
+    async def _chunks(self, exchange: Exchange, answer: Answer) -> AsyncIterator[bytes]:
         """
-        Relay the body as it comes, and settle the exchange at its end, however it ends.
+        Relay a stream as it comes, and settle the exchange at its end, however it ends.
         """
-        answer = examined.answer
-        if examined.body is not None:
-            async for chunk in answer.chunks:
-                yield chunk
-            return
         watcher = StreamWatcher(strip_usage=_strips_usage(exchange, answer))
         decoder = Decoder(answer.headers)
         try:

@@ -17,6 +17,7 @@ from typing import Any
 
 from proxy.chat.json import dumps, loads
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.fact_keys import key_of
 from proxy.pipeline.facts import Facts
 from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.settings import ModelSettings
@@ -281,8 +282,7 @@ class Knowledge:
 
 def _key(exchange: Exchange, model: str) -> str:
     party = exchange.party
-    digest = blake2b(f"{party.upstream}\0{model}\0{party.credential}".encode("utf-8", "replace"), digest_size=12)
-    return f"model:{digest.hexdigest()}"
+    return key_of(party.upstream, model, party.credential)
 
 
 def _limits_key(exchange: Exchange, model: str) -> str:

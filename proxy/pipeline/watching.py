@@ -10,6 +10,8 @@ from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
 from proxy.chat.json import loads
 from proxy.chat.sse import DONE, SseEvent, SseSplitter
 
+_BLANK_LINES = (b"\n\n", b"\r\n\r\n")
+
 
 @dataclass(slots=True)
 class Seen:
@@ -36,6 +38,8 @@ class StreamWatcher:
         """
         Return what of *chunk* is relayed: all of it, but for the usage frame we asked for.
         """
+        if _tells_nothing(chunk) and self._splitter.idle:
+            return chunk
         events = self._splitter.feed(chunk)
         if not self.strip_usage:
             for event in events:
@@ -68,6 +72,18 @@ class StreamWatcher:
         self.seen.usage = usage_of(data) or self.seen.usage
         self.seen.finish_reason = finish_reason_of(data) or self.seen.finish_reason
         return self.strip_usage and is_usage_frame(data)
+
+
+def _tells_nothing(chunk: bytes) -> bool:
+    """
+    Tell whether a chunk is made of whole events, none of which has anything to note: most of a stream is of that kind.
+    """
+    return (
+        chunk.endswith(_BLANK_LINES)
+        and b'"usage"' not in chunk
+        and DONE not in chunk
+        and chunk.count(b'"finish_reason"') == chunk.count(b'"finish_reason":null')
+    )
 
 
 def read_body(body: bytes) -> Seen:

@@ -29,6 +29,8 @@ CUT_IN_STREAM = Fault(
 _ANSWER_KEYS = ("choices", "output", "content", "candidates", "data")
 _OVERFLOW_FINISH = frozenset({"model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"})
 
+_CUT_FINISH = _OVERFLOW_FINISH | {"length"}
+
 
 class Sign(StrEnum):
     """
@@ -127,6 +129,8 @@ def cut_at_window(answer: Mapping[str, Any], *, limits: AnswerLimits) -> Fault |
     An answer that is as long as was asked for is none, and neither is one of a server that counts nothing.
     """
     reasons = finish_reasons(answer)
+    if not reasons & _CUT_FINISH:
+        return None
     usage = answer.get("usage")
     used = usage if isinstance(usage, dict) else {}
     prompt, completion = (

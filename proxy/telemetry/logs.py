@@ -4,11 +4,14 @@ Set up the log: events with fields, JSON where stdout is no terminal.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
+import orjson
 import structlog
 
 from proxy.telemetry.log_settings import LogSettings
@@ -31,14 +34,26 @@ def where(_logger: object, _method: str, event: structlog.typing.EventDict) -> s
     return event
 
 
+def as_json(event: structlog.typing.EventDict, **options: Any) -> bytes:
+    """
+    Return an event as a line of JSON; a lone surrogate in a name that a client made up loses no event.
+    """
+    try:
+        return orjson.dumps(event, **options)
+    except TypeError:
+        return json.dumps(event, **options).encode()  # noqa: TID251 - it writes what the other refuses
+
+
 def set_up_log(settings: LogSettings, *, terminal: bool) -> None:
     """
     Configure structlog for this process; levels below the configured one cost nothing.
     """
     as_text = settings.format == "console" or (settings.format == "auto" and terminal)
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer()
+        structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer(serializer=as_json)
     )
+    # One write an event, so that lines of several workers do not mix.
+    factory = structlog.WriteLoggerFactory(sys.stderr) if as_text else structlog.BytesLoggerFactory(sys.stderr.buffer)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -47,6 +62,6 @@ def set_up_log(settings: LogSettings, *, terminal: bool) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=factory,
         cache_logger_on_first_use=True,
     )

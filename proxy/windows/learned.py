@@ -68,6 +68,8 @@ class LearnedLimits:
         """
         Return the limit to respect: the credential's own, else one on which two other credentials agree.
         """
+        if not self.beliefs:
+            return None
         held = [b for b in self.beliefs if b.expires > now and not b.doubted]
         own = [b.limit for b in held if b.credential == credential]
         if own:

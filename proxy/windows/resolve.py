@@ -5,11 +5,13 @@ Which context window a model has, and how we know.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from proxy.windows.table import find_max_output, packaged_table
 
 DEFAULT_WINDOW = 128_000
+LONGEST_REMEMBERED = 200
 Source = Literal["config", "upstream", "learned", "table", "default"]
 
 
@@ -36,6 +38,12 @@ def find_window(
 
     The first look into the packaged table takes half a second; make it in a thread.
     """
+    # Names come from clients: none of a length that could fill the memory is remembered.
+    find = _remembered if len(model) <= LONGEST_REMEMBERED else _found
+    return find(model, configured, discovered, learned)
+
+
+def _found(model: str, configured: int | None, discovered: int | None, learned: int | None) -> Window:
     max_output = find_max_output(model)
     stated: tuple[tuple[int | None, Source], ...] = (
         (configured, "config"),
@@ -49,3 +57,6 @@ def find_window(
     if found:
         return Window(found, "table", max_output)
     return Window(DEFAULT_WINDOW, "default", max_output)
+
+
+_remembered = lru_cache(maxsize=1024)(_found)

@@ -2,7 +2,9 @@
 What an event tells of a fault.
 """
 
-from proxy.telemetry.logs import where
+from json import loads
+
+from proxy.telemetry.logs import as_json, where
 
 
 def test_a_fault_is_told_by_its_place():
@@ -25,3 +27,18 @@ def test_an_event_without_a_fault_stays_as_it_is():
     Most events tell no fault.
     """
     assert where(None, "info", {"event": "exchange.finished"}) == {"event": "exchange.finished"}
+
+
+def test_a_name_that_is_no_unicode_loses_no_event():
+    """
+    Clients may call a model what they like, lone surrogates included.
+    """
+    assert loads(as_json({"model": "m\ud800"})) == {"model": "m\ud800"}
+    assert as_json({"model": "é"}) == '{"model":"é"}'.encode()
+
+
+def test_a_value_of_no_json_type_is_told_by_its_name():
+    """
+    As the library that logs asks for it.
+    """
+    assert as_json({"path": object}, default=lambda value: value.__name__) == b'{"path":"object"}'
