@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from copy import copy
 from fnmatch import fnmatchcase
@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Any
 
 from proxy.chat.json import dumps, loads
+from proxy.pipeline.anchors import Anchors
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.fact_keys import key_of
 from proxy.pipeline.facts import Facts
@@ -31,7 +32,6 @@ from proxy.windows.resolve import Window, find_window
 
 Discover = Callable[[Exchange, str], Awaitable[int | None]]
 """Says what an upstream told of its window, and asks it where it is time to."""
-MOST_ANCHORS = 50_000
 MOST_MODELS = 5_000
 _NO_LIMITS = LearnedLimits()
 
@@ -59,7 +59,7 @@ class Knowledge:
         self._clock = clock
         self._facts: OrderedDict[str, Facts] = OrderedDict()
         self._limits: dict[tuple[str, str], LearnedLimits] = {}
-        self._anchors: OrderedDict[str, Anchor] = OrderedDict()
+        self.anchors = Anchors(store, tasks)
         self._table: dict[str, Window] = {}
 
     def renewed(
@@ -113,26 +113,6 @@ class Knowledge:
         calibration = self.facts(exchange, model).calibration
         estimate = known.estimate + growth if known else total
         return max(calibration.at_most(estimate, known), 1) / max(estimate, 1)
-
-    def anchor(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:
-        """
-        Return the newest anchor of a conversation and the number of rows it covers.
-        """
-        for index in range(len(digests) - 1, -1, -1):
-            found = self._anchors.get(_anchor_key(exchange, model, digests[index]))
-            if found is not None:
-                return found, index + 1
-        return None, 0
-
-    def remember_anchor(self, exchange: Exchange, model: str, digest: str, anchor: Anchor) -> None:
-        """
-        Keep the real size of a request that was answered.
-        """
-        key = _anchor_key(exchange, model, digest)
-        self._anchors[key] = anchor
-        self._anchors.move_to_end(key)
-        if len(self._anchors) > MOST_ANCHORS:
-            self._anchors.popitem(last=False)
 
     def facts(self, exchange: Exchange, model: str) -> Facts:
         """
@@ -288,7 +268,3 @@ def _key(exchange: Exchange, model: str) -> str:
 def _limits_key(exchange: Exchange, model: str) -> str:
     digest = blake2b(f"{exchange.party.upstream}\0{model}".encode("utf-8", "replace"), digest_size=12)
     return f"limits:{digest.hexdigest()}"
-
-
-def _anchor_key(exchange: Exchange, model: str, digest: str) -> str:
-    return f"{exchange.party.upstream}\0{model}\0{digest}"

@@ -26,6 +26,8 @@ from proxy.windows.truncation import Sighting, filled_by
 
 log = structlog.get_logger()
 SIZE_FAULTS = frozenset({Label.CONTEXT_OVERFLOW, Label.PAYLOAD_TOO_LARGE, Label.LONG_CONTEXT_TIER})
+NEAR_THRESHOLD = 0.7
+"""From this share of the threshold on, the real size of a request decides whether the next turn is compacted."""
 
 
 class Learning:
@@ -150,7 +152,7 @@ class Learning:
         self._bodies.accepted(exchange, len(plan.body))
         model = scene.request.model
         facts = self._knowledge.facts(exchange, model)
-        known, _ = self._knowledge.anchor(exchange, model, scene.identity.digests[:-1])
+        known, _ = self._knowledge.anchors.of(exchange, model, scene.identity.digests[:-1])
         media = carries_media(plan.messages)
         filled = filled_by(
             prompt=usage.prompt,
@@ -174,5 +176,6 @@ class Learning:
             self._metrics.estimate_ratio.observe(usage.prompt / plan.sent_tokens)
         if scene.identity.digests and not media:
             anchor = Anchor(plan.sent_tokens, usage.prompt)
-            self._knowledge.remember_anchor(exchange, model, scene.identity.digests[-1], anchor)
+            keep = usage.prompt >= NEAR_THRESHOLD * scene.scaled(scene.budget.threshold)
+            self._knowledge.anchors.remember(exchange, model, scene.identity.digests, anchor, keep=keep)
         self._knowledge.accept(exchange, model, usage.prompt)

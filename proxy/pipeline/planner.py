@@ -134,7 +134,7 @@ class Planner:
             fixed, total = self._measure(request, leading)
         found = await self._knowledge.window(exchange, request.model)
         identity = await self._identifier.identify(exchange, request.model, rows)
-        scale = self._scale(exchange, request.model, rows, identity, total)
+        scale = await self._scale(exchange, request.model, rows, identity, total)
         if window is not None:
             found = replace(found, tokens=round(window * scale))
         budget = make_budget(
@@ -156,8 +156,10 @@ class Planner:
     def _refuses_usage(self, exchange: Exchange, model: str) -> bool:
         return self._knowledge.facts(exchange, model).refuses_usage
 
-    def _scale(self, exchange: Exchange, model: str, rows: Sequence[Message], identity: Identity, total: int) -> float:
-        anchor, covered = self._knowledge.anchor(exchange, model, identity.digests)
+    async def _scale(
+        self, exchange: Exchange, model: str, rows: Sequence[Message], identity: Identity, total: int
+    ) -> float:
+        anchor, covered = await self._knowledge.anchors.found(exchange, model, identity.digests)
         growth = self._counter.messages(rows[covered:]) if anchor else 0
         return self._knowledge.scale(exchange, model, anchor, growth, total)
 

@@ -1,0 +1,97 @@
+"""
+The real sizes of requests that were answered, by the digest of their rows; the estimate of the next turn starts there.
+
+Those near a threshold are told in the store: a process that knows none would allow for more error, take the same turn
+for larger than it is, and compact anew what another one was about to resume.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from proxy.chat.json import dumps, loads
+from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.tasks import TaskKeeper
+from proxy.records.store import RecordStore
+from proxy.tokens.calibration import Anchor
+
+MOST_ANCHORS = 20_000
+KEPT_SECONDS = 86_400.0
+EARLY_ROW = 3
+"""A conversation is told from others by its first rows, up to this one; what grows has these in common."""
+
+
+class Anchors:
+    """
+    Remembers the newest anchors, and keeps the one of a conversation that matters for other processes.
+    """
+
+    def __init__(self, store: RecordStore, tasks: TaskKeeper) -> None:
+        self._store = store
+        self._tasks = tasks
+        self._known: OrderedDict[str, Anchor] = OrderedDict()
+
+    def of(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:
+        """
+        Return the newest anchor of a conversation and the number of rows it covers.
+        """
+        for index in range(len(digests) - 1, -1, -1):
+            found = self._known.get(_key(exchange, model, digests[index]))
+            if found is not None:
+                return found, index + 1
+        return None, 0
+
+    async def found(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:
+        """
+        Return the newest anchor of a conversation, one that another process told where none is known here.
+        """
+        known = self.of(exchange, model, digests)
+        if known[0] is not None or not digests:
+            return known
+        reading = self._store.get_fact(_fact(exchange, model, digests))
+        told = _read(await guarded_async("read an anchor", reading, otherwise=None))
+        if told is None:
+            return None, 0
+        digest, anchor = told
+        if digest not in digests:
+            return None, 0
+        self._remember(_key(exchange, model, digest), anchor)
+        return anchor, digests.index(digest) + 1
+
+    def remember(
+        self, exchange: Exchange, model: str, digests: Sequence[str], anchor: Anchor, *, keep: bool = False
+    ) -> None:
+        """
+        Remember the real size of a request that was answered; *keep* tells other processes as well.
+        """
+        self._remember(_key(exchange, model, digests[-1]), anchor)
+        if keep:
+            value = dumps([digests[-1], anchor.estimate, anchor.actual])
+            telling = self._store.put_fact(_fact(exchange, model, digests), value, KEPT_SECONDS)
+            self._tasks.start(guarded_async("keep an anchor", telling, otherwise=None), name="keep an anchor")
+
+    def _remember(self, key: str, anchor: Anchor) -> None:
+        self._known[key] = anchor
+        self._known.move_to_end(key)
+        if len(self._known) > MOST_ANCHORS:
+            self._known.popitem(last=False)
+
+
+def _key(exchange: Exchange, model: str, digest: str) -> str:
+    return f"{exchange.party.upstream}\0{model}\0{digest}"
+
+
+def _fact(exchange: Exchange, model: str, digests: Sequence[str]) -> str:
+    return f"anchor:{exchange.party.upstream}:{model}:{digests[min(len(digests) - 1, EARLY_ROW)]}"
+
+
+def _read(raw: bytes | None) -> tuple[str, Anchor] | None:
+    if not raw:
+        return None
+    try:
+        digest, estimate, actual = loads(raw)
+        return str(digest), Anchor(int(estimate), int(actual))
+    except (ValueError, TypeError):
+        return None
