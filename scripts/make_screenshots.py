@@ -78,7 +78,7 @@ async def running(clock: Clock) -> AsyncIterator[tuple[Proxy, str]]:
     await simulator.start()
     settings = AppSettings.model_validate(
         {
-            "store": {"url": "memory://"},
+            "store": {"url": "memory://", "keep_views": True},
             "upstreams": {"gateway": {"base_url": simulator.url, "context_window": WINDOW}},
             "compaction": {"threshold_tokens": 9_000},
             "routes": [{"name": "coding", "match": {"model": "gpt-*"}, "upstream": "gateway"}],
@@ -119,7 +119,7 @@ async def shoot(browser: Browser, url: str, name: str, **context: Any) -> None:
     await page.locator("main h2").first.wait_for()
     await page.get_by_text("Live", exact=True).wait_for()
     await page.wait_for_timeout(300)
-    await page.screenshot(path=TARGET / f"{name}.png", full_page="phone" in name or "compaction" in name)
+    await page.screenshot(path=TARGET / f"{name}.png", full_page="phone" in name)
     await made.close()
 
 
@@ -140,6 +140,11 @@ async def main() -> None:
         await shoot(browser, f"{admin}/#overview", "dashboard-dark", viewport=DESK, color_scheme="dark")
         await shoot(browser, f"{admin}/#exchanges", "dashboard-exchanges", viewport=DESK, color_scheme="light")
         await shoot(browser, f"{admin}/#session/{record}", "dashboard-session", viewport=DESK, color_scheme="light")
+        compacted = next(one["id"] for one in await proxy.admin.exchanges(200) if one["action"] == "compacted")
+        wide = {"width": 1280, "height": 1400}
+        await shoot(
+            browser, f"{admin}/#exchange/{compacted}", "dashboard-compaction", viewport=wide, color_scheme="light"
+        )
         await shoot(browser, f"{admin}/#overview", "dashboard-phone", viewport=PHONE, color_scheme="light")
         await browser.close()
         await listening.stop()

@@ -77,6 +77,13 @@ class Api:
         found = await self._source.exchange(request.match_info["id"])
         return answer(found) if found is not None else _unknown("exchange")
 
+    async def view(self, request: web.Request) -> web.Response:
+        """
+        Show what went in and what was sent.
+        """
+        found = await self._source.view(request.match_info["id"])
+        return answer(found) if found is not None else _unknown("view")
+
     async def compact(self, request: web.Request) -> web.Response:
         """
         Mark a conversation for its next request: ``{"session": ID}`` or ``{"exchange": ID}``.

@@ -36,6 +36,7 @@ def build(source: AdminSource, settings: AdminSettings) -> web.Application:
             web.get("/api/windows", api.windows),
             web.get("/api/sessions", api.sessions),
             web.get("/api/sessions/{id}", api.session),
+            web.get("/api/sessions/{id}/view", api.view),
             web.delete("/api/sessions/{id}", api.drop),
             web.get("/api/exchanges", api.exchanges),
             web.get("/api/exchanges/{id}", api.exchange),

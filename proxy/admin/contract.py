@@ -72,6 +72,12 @@ class AdminSource(Protocol):
         """
         ...
 
+    async def view(self, session_id: str) -> Json | None:
+        """
+        Return what went into the compaction that began a session and what was sent; ``None`` where it was not kept.
+        """
+        ...
+
     async def explain(self, body: bytes) -> Json:
         """
         Say what would be done to a request. Raises ``BadRequestError``.

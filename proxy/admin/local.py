@@ -19,6 +19,7 @@ from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.ledger import Ledger
 from proxy.pipeline.marks import Marks
+from proxy.pipeline.views import side_by_side
 from proxy.records.store import RecordStore
 from proxy.telemetry.metrics import Metrics
 
@@ -109,6 +110,7 @@ class LocalSource:
             "session": asdict(found.session),
             "lineage": [asdict(session) for session in found.lineage],
             "exchanges": under[:UNDER_A_SESSION],
+            "view": await self._rooms.history.view(session_id) is not None,
         }
 
     async def drop(self, session_id: str) -> bool:
@@ -140,7 +142,18 @@ class LocalSource:
         Return one event.
         """
         entry = self._rooms.journal.find(request_id)
-        return dict(entry.event) if entry is not None else None
+        if entry is None:
+            return None
+        record = entry.event.get("record")
+        kept = isinstance(record, str) and await self._rooms.history.view(record) is not None
+        return {**entry.event, "view": kept}
+
+    async def view(self, session_id: str) -> Json | None:
+        """
+        Return one compaction side by side.
+        """
+        view, found = await self._rooms.history.view(session_id), await self._rooms.history.session(session_id)
+        return side_by_side(view, summary=found.record.summary if found else None) if view is not None else None
 
     async def explain(self, body: bytes) -> Json:
         """

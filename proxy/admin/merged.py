@@ -115,6 +115,12 @@ class MergedSource:
         found = [event for event in await self._all("exchange", id=request_id) if event is not None]
         return max(found, key=lambda event: event.get("at") or 0, default=None)
 
+    async def view(self, session_id: str) -> Json | None:
+        """
+        Return the view from whichever process has it.
+        """
+        return next((view for view in await self._all("view", id=session_id) if view is not None), None)
+
     async def explain(self, body: bytes) -> Json:
         """
         Ask one: the answer of each is the same.

@@ -38,6 +38,7 @@ def questions_of(source: AdminSource) -> dict[str, Question]:
         "mark": lambda details: source.mark(details["target"]),
         "exchanges": events,
         "exchange": lambda details: source.exchange(details["id"]),
+        "view": lambda details: source.view(details["id"]),
         "explain": explained,
     }
 

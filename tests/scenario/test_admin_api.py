@@ -255,3 +255,38 @@ async def test_null_switches_it_off(world_factory: Any) -> None:
     world = await world_factory()
 
     assert await AdminListening(world.proxied.proxy.admin, AdminSettings(listen=None)).start() is None
+
+
+async def test_views_are_not_kept_unless_switched_on(world_factory: Any, admin_factory: Any) -> None:
+    """
+    They hold texts.
+    """
+    world = await world_factory()
+    admin = await admin_factory(world.proxied.proxy.admin)
+    reply = await world.chat(OVER)
+    record = reply.headers["x-concertina-record"]
+
+    assert (await admin.get(f"/api/exchanges/{reply.headers['x-concertina-id']}"))["view"] is False
+    assert (await admin.get(f"/api/sessions/{record}"))["view"] is False
+    assert (await admin.ask(f"/api/sessions/{record}/view")).status == 404
+
+
+async def test_a_view_shows_what_went_in_and_what_was_sent(world_factory: Any, admin_factory: Any) -> None:
+    """
+    The very rows, with what became of each; secrets are masked.
+    """
+    world = await world_factory(store={"url": "memory://", "keep_views": True})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    rows = [*BIG[:-1], {"role": "user", "content": "Use AKIAIOSFODNN7EXAMPLE for it."}]
+    reply = await world.chat(rows)
+    record = reply.headers["x-concertina-record"]
+    view = await admin.get(f"/api/sessions/{record}/view")
+
+    assert (await admin.get(f"/api/exchanges/{reply.headers['x-concertina-id']}"))["view"] is True
+    assert (await admin.get(f"/api/sessions/{record}"))["view"] is True
+    assert [row["role"] for row in view["before"]] == [row["role"] for row in rows]
+    assert [row["role"] for row in view["after"]] == [row["role"] for row in world.sent.messages]
+    assert {"", "folded"} <= {row["change"] for row in view["before"]}
+    assert sum(row["change"] == "summary" for row in view["after"]) == 1
+    assert view["before"][0]["text"] == rows[0]["content"].strip()
+    assert "AKIAIOSFODNN7EXAMPLE" not in str(view)

@@ -122,6 +122,24 @@ async def test_a_record_is_dropped_only_when_sure(busy: Any, page_factory: Any) 
     assert (kept, (await admin.ask(f"/api/sessions/{record}")).status) == (200, 404)
 
 
+async def test_a_compaction_opens_side_by_side(world_factory: Any, admin_factory: Any, page_factory: Any) -> None:
+    """
+    What went in on one side, what was sent on the other; hostile text stays text there, too.
+    """
+    world = await world_factory(store={"url": "memory://", "keep_views": True})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    reply = await world.chat([*BIG[:-1], user(f"Please mind {HOSTILE} there.")])
+    page = await page_factory(f"{admin.url}/#exchange/{reply.headers['x-concertina-id']}")
+    went_in, sent = page.get_by_role("region", name="Went in"), page.get_by_role("region", name="Was sent")
+    await sent.wait_for()
+
+    assert await went_in.locator("li").count() == len(BIG)
+    assert await sent.locator("li").count() == len(world.sent.messages)
+    assert await sent.locator("li.summary").count() == 1
+    assert HOSTILE in await sent.inner_text()
+    assert await page.locator("main img, main script").count() == 0
+
+
 async def test_models_and_health_are_told(busy: Any, page_factory: Any) -> None:
     """
     Where windows come from, how tokens compare, whether the store works.
@@ -253,6 +271,7 @@ async def test_a_phone_shows_it_without_scrolling_sideways(busy: Any, page_facto
     await page.locator("main h2").first.wait_for()
 
     assert await page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    assert await page.locator("nav ul").evaluate("(list) => list.scrollWidth <= list.clientWidth")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -72,6 +72,6 @@ export function exchange(main, id) {
         ["Cost after", event.after_cost !== undefined && dollars(event.after_cost)], ["Record", record], ["Depth", event.depth !== undefined && String(event.depth)],
         ["Summary", event.summary_calls !== undefined && `${event.summary_calls} calls${event.degraded ? ", degraded" : ""}`], ["Summary failures", event.summary_failures?.join(", ")],
       ].map(([name, value]) => [name, value || null]))),
-      await comparison(event).catch((fault) => notice(fault.message)));
+      await comparison(event.record, event.view).catch((fault) => notice(fault.message)));
   } };
 }

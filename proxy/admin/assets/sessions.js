@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { compactButton, notice, sure } from "./actions.js";
 import { el, facts, panel, put, table } from "./dom.js";
+import { comparison } from "./view.js";
 import { count, date, shortId, time } from "./format.js";
 
 const link = (session) => el("a", { href: `#session/${encodeURIComponent(session.id)}` }, session.title);
@@ -26,7 +27,7 @@ export function sessions(main) {
 
 export function session(main, id) {
   return { every: 0, update: async () => {
-    const { session: one, lineage, exchanges } = await ask(`/api/sessions/${encodeURIComponent(id)}`);
+    const { session: one, lineage, exchanges, view } = await ask(`/api/sessions/${encodeURIComponent(id)}`);
     put(main, el("p", {}, el("a", { href: "#sessions" }, "← Sessions")), el("h2", {}, one.title),
       el("div", { class: "bar" }, compactButton({ session: one.id }, "Compact at the next request"), dropButton(one)),
       panel("Session", facts([
@@ -40,7 +41,8 @@ export function session(main, id) {
         { title: "Action", value: ({ action }) => el("span", { class: `tag ${action}` }, action) },
         { title: "Before", number: true, value: (event) => event.before_tokens && count(event.before_tokens) },
         { title: "Sent", number: true, value: (event) => event.after_tokens && count(event.after_tokens) },
-      ], exchanges, "None since the proxy started.")));
+      ], exchanges, "None since the proxy started.")),
+      await comparison(one.id, view).catch((fault) => notice(fault.message)));
   } };
 }
 
