@@ -28,7 +28,8 @@ PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
 UPSTREAM = "http://127.0.0.1:9/v1"
 TRIES = 100
 # How this machine reaches its package index, for the build alone.
-INDEX = ("etc/pip.conf", "etc/resolv.conf", "root/.config/pip/pip.conf", "root/.pip/pip.conf")
+INDEX = ("/etc/pip.conf", "/etc/resolv.conf", "/root/.config/pip/pip.conf", "/etc/ssl/certs/ca-certificates.crt")
+AUTHORITIES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
 @dataclass
@@ -86,7 +87,8 @@ def run(stage: Stage, command: list[str]) -> None:
     Run a command in the stage's root.
     """
     # The index of this machine is part of its environment.
-    env = stage.env | {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name in AUTHORITIES}
+    env = stage.env | kept
     entered = ["chroot", str(stage.root), "/bin/sh", "-c", f"cd {stage.folder} && exec " + shlex.join(command)]
     subprocess.run(entered, env=env, check=True)
 
@@ -107,6 +109,18 @@ def copy(stage: Stage, rest: str, stages: dict[str, Stage], place: Path) -> None
             shutil.copy2(found, goal)
 
 
+def with_index(root: Path) -> None:
+    """
+    Let the build reach the package index as this machine does.
+    """
+    for file in {*INDEX, *(os.environ[name] for name in AUTHORITIES if os.environ.get(name))}:
+        if Path(file).is_file():
+            goal = root / file.lstrip("/")
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            goal.unlink(missing_ok=True)
+            shutil.copy2(Path(file).resolve(), goal)
+
+
 def built(folder: Path) -> Stage:
     """
     Carry out the Dockerfile and return its last stage.
@@ -119,10 +133,7 @@ def built(folder: Path) -> Stage:
             root = folder / name
             shutil.rmtree(root, ignore_errors=True)
             subprocess.run(["cp", "-a", str(base(folder)), str(root)], check=True)
-            for file in INDEX:
-                if (Path("/") / file).exists():
-                    (root / file).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy2(Path("/") / file, root / file)
+            with_index(root)
             stage = stages[name] = Stage(root)
             continue
         assert stage is not None
