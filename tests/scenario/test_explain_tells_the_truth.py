@@ -111,3 +111,23 @@ async def test_no_model_is_asked_whatever_the_settings(proxy_factory: ProxyFacto
     assert found.action == "compacted"
     assert upstream.main_calls == []
     assert upstream.summary_calls == []
+
+
+async def test_the_admin_port_explains_as_the_verb_does(
+    proxy_factory: ProxyFactory, upstream_factory: Any, admin_factory: Any
+) -> None:
+    """
+    A row for each message, with the window that the proxy goes by; nothing is sent for it.
+    """
+    upstream = await upstream_factory(window=WINDOW)
+    proxied = await proxy_factory(
+        upstream.url,
+        upstream={"context_window": WINDOW, "discover": False},
+        compaction={"summarizer": {"kind": "extractive"}},
+    )
+    admin = await admin_factory(proxied.proxy.admin)
+    told = (await admin.ask("/api/explain", method="POST", data=CASES["agent"])).json
+
+    assert (told["action"], told["window"], told["window_origin"]) == ("compacted", WINDOW, "config")
+    assert {row["fate"] for row in told["rows"]} == {"kept", "folded", "restated"}
+    assert upstream.main_calls == []

@@ -266,3 +266,20 @@ def test_a_mistake_in_the_defaults_is_told_once_whatever_the_number_of_routes(tm
     text += "".join(f"  - {{name: r{n}, upstream: a}}\n" for n in range(3))
 
     assert mistakes_of(tmp_path, text) == ["c.yaml:1: compaction.threshold_percent: should be at most 1"]
+
+
+def test_a_file_of_authorities_is_opened(tmp_path: Path) -> None:
+    """
+    Else the first request would fail, long after the start; over plain HTTP nobody reads it.
+    """
+    (tmp_path / "no.pem").write_text("nonsense")
+    text = (
+        f"upstreams:\n  a: {{base_url: 'https://a', ca_file: {tmp_path}/gone.pem}}\n"
+        f"  b: {{base_url: 'https://b', ca_file: {tmp_path}/no.pem}}\n"
+        f"  c: {{base_url: 'http://c', ca_file: {tmp_path}/gone.pem}}\n"
+    )
+
+    assert mistakes_of(tmp_path, text) == [
+        "c.yaml:2: upstreams.a.ca_file: cannot be read: No such file or directory",
+        "c.yaml:3: upstreams.b.ca_file: holds no certificates in PEM format",
+    ]
