@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxy.telemetry.traces import CARRIED, NO_SPAN, Context, Span, Tracer, Value
+from proxy.telemetry.traces import CARRIED, NO_SPAN, Context, NoTracer, Span, Tracer, Value
 from proxy.upstream.wire import Headers, header
 
 OPERATION = "chat"
@@ -50,6 +50,8 @@ class Trace:
         """
         Begin with the request, as a child of the client's own span if it told one.
         """
+        if isinstance(tracer, NoTracer):
+            return
         self._tracer, self._upstream = tracer, upstream
         self._whole = tracer.begin(OPERATION, parent=_context(headers), serves=True, attributes=self._names())
 
@@ -84,6 +86,8 @@ class Trace:
         """
         End the exchange with the fields of its canonical event.
         """
+        if self._tracer is None:
+            return
         usage = {_USAGE[name]: value for name, value in _plain(event).items() if name in _USAGE}
         self._end_call(usage, fault)
         told = {_OURS + name: value for name, value in _plain(event).items() if name in _TOLD}
