@@ -211,6 +211,7 @@ def _admin(settings: AppSettings, core: Core, knowledge: Knowledge, explainer: E
             history=History(core.store, clock=core.clock, ttl_seconds=settings.store.ttl),
             journal=core.journal,
             ledger=core.accounts.ledger,
+            health=core.accounts.health,
             knowledge=knowledge,
             marks=core.marks,
             metrics=core.metrics,

@@ -19,6 +19,7 @@ from proxy.pipeline.journal import Journal
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.ledger import Ledger
 from proxy.pipeline.marks import Marks
+from proxy.pipeline.summary_health import SummaryHealth
 from proxy.pipeline.views import side_by_side
 from proxy.records.store import RecordStore
 from proxy.telemetry.metrics import Metrics
@@ -38,6 +39,7 @@ class Rooms:
     history: History
     journal: Journal
     ledger: Ledger
+    health: SummaryHealth
     knowledge: Knowledge
     marks: Marks
     metrics: Metrics
@@ -81,6 +83,7 @@ class LocalSource:
             "summaries": {
                 **timed(metrics.summary_seconds),
                 "failures": counts(metrics.summary_failures, "reason"),
+                "writers": self._rooms.health.told(),
             },
             "stores": [asdict(store)],
         }

@@ -10,7 +10,7 @@ from typing import Any
 from proxy.admin.contract import Json
 
 _EARLIEST = ("started",)
-_LATEST = ("now",)
+_LATEST = ("now", "last_at", "last_fault_at")
 
 
 def merged_stats(parts: Sequence[Json]) -> Json:

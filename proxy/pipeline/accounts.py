@@ -18,6 +18,7 @@ from proxy.pipeline.money import Price, Tokens, counted, without_proxy
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.prices import PriceBook
 from proxy.pipeline.settings import ModelSettings
+from proxy.pipeline.summary_health import SummaryHealth
 from proxy.pipeline.watching import Seen
 from proxy.summaries.guards import SummaryAnswer
 from proxy.summaries.prompt import SummaryPrompt
@@ -28,6 +29,7 @@ from proxy.upstream.target import UpstreamTarget
 
 TOKENS = ("before_tokens", "prompt_tokens", "cached_tokens", "completion_tokens")
 SUMMARY_TOKENS = ("summary_prompt_tokens", "summary_completion_tokens")
+LONGEST_NAME = 100
 COSTS = ("before_cost", "after_cost", "summary_cost")
 
 
@@ -36,9 +38,18 @@ class Accounts:
     Keeps the ledger and the counters that are scraped.
     """
 
-    def __init__(self, prices: PriceBook, ledger: Ledger, *, metrics: Metrics, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        prices: PriceBook,
+        ledger: Ledger,
+        *,
+        metrics: Metrics,
+        clock: Callable[[], float],
+        health: SummaryHealth | None = None,
+    ) -> None:
         self.prices = prices
         self.ledger = ledger
+        self.health = health or SummaryHealth(clock)
         self._metrics = metrics
         self._clock = clock
 
@@ -47,7 +58,7 @@ class Accounts:
         Return accounts that go on in the same ledger, with prices by other settings.
         """
         prices = self.prices.renewed(upstreams, models)
-        return Accounts(prices, self.ledger, metrics=self._metrics, clock=self._clock)
+        return Accounts(prices, self.ledger, metrics=self._metrics, clock=self._clock, health=self.health)
 
     def exchange(self, exchange: Exchange, seen: Seen) -> Sums:
         """
@@ -130,17 +141,20 @@ class MeteredAsker(ModelAsker):
     @override
     async def ask(self, exchange: Exchange, prompt: SummaryPrompt, *, model: str) -> SummaryAnswer:
         by = prompt.model or model
+        writer = f"{exchange.compaction.summarizer.upstream or exchange.party.upstream} / {by[:LONGEST_NAME]}"
         span, headers = exchange.trace.call(exchange.incoming.headers, model=by)
         traced = replace(exchange, incoming=replace(exchange.incoming, headers=headers))
         try:
             answer = await super().ask(traced, prompt, model=model)
         except SummaryError as why:
             span.end(why.reason)
+            self._accounts.health.failed(exchange.route.name, writer, why.reason)
             raise
         except CancelledError:
             span.end("client-left")
             raise
         span.end()
+        self._accounts.health.answered(exchange.route.name, writer)
         self._accounts.summary(exchange, answer, model=model, by=by)
         return answer
 

@@ -12,6 +12,8 @@ from proxy.pipeline.watching import Seen
 from proxy.upstream.wire import Headers, header
 
 FIRST_ERROR = 400
+LONGEST_NAME = 200
+"""Characters of a model's name, which the client chooses."""
 REQUEST_ID = "x-request-id"
 # What others call an id goes into logs: nothing that could be a sentence or a key of some length.
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,80}")
@@ -46,7 +48,7 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
     }
     fields |= {name: value for name, value in told.items() if value}
     if exchange.request is not None:
-        fields["model"] = exchange.request.model
+        fields["model"] = exchange.request.model[:LONGEST_NAME]
     if exchange.plan is not None:
         fields |= _plan_fields(exchange.plan)
     if seen.usage is not None:

@@ -11,6 +11,7 @@ MINUTE = 60.0
 MINUTES = 24 * 60
 """How far back sums by the minute go."""
 MOST_MODELS = 200
+LONGEST_NAME = 100
 OTHER = "other"
 """Where models go once there are too many names: clients choose them."""
 
@@ -30,8 +31,9 @@ class Ledger:
         """
         Return what a model is called in sums and labels.
         """
-        full = len(self._rows) >= MOST_MODELS and (route, model) not in self._rows
-        return OTHER if full or not model else model
+        name = model[:LONGEST_NAME]
+        full = len(self._rows) >= MOST_MODELS and (route, name) not in self._rows
+        return OTHER if full or not name else name
 
     def add(self, route: str, model: str, entries: Mapping[str, float], *, at: float) -> None:
         """

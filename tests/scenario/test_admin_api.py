@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from proxy.admin.listen import AdminListening
 from proxy.admin.settings import DEFAULT_LISTEN, AdminSettings
 from proxy.chat.json import loads
+from proxy.simulator.steps import status, when
 from tests.support.conversations import chat_session
 
 OVER = chat_session(9)
@@ -201,6 +202,25 @@ async def test_stats_sum_up(world_factory: Any, admin_factory: Any) -> None:
 
     assert stats["actions"] == {"compacted": 1, "passthrough": 1}
     assert [(store["kind"], store["healthy"]) for store in stats["stores"]] == [("memory", True)]
+
+
+@pytest.mark.parametrize(("fails", "calls", "fault"), [(False, 1, ""), (True, 1, "status 500")])
+async def test_the_health_of_summarisers_is_told(
+    world_factory: Any, admin_factory: Any, fails: bool, calls: int, fault: str
+) -> None:
+    """
+    By route, upstream and model; a failure stays to be seen though the request was answered without it.
+    """
+    world = await world_factory()
+    admin = await admin_factory(world.proxied.proxy.admin)
+    if fails:
+        world.upstream.will(when(status(500), summary=True))
+    reply = await world.chat(BIG)
+    writer = (await admin.get("/api/stats"))["summaries"]["writers"]["default"]["sim / sim-model"]
+
+    assert reply.status == 200
+    assert (writer["calls"], writer["failures"], writer["last_fault"]) == (calls, int(fails), fault)
+    assert (writer["last_fault_at"] > writer["last_at"]) is fails
 
 
 async def test_nothing_of_a_conversation_leaves_by_the_admin_port(world_factory: Any, admin_factory: Any) -> None:
