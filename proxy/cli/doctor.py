@@ -16,7 +16,7 @@ from rich.console import Console
 from proxy.chat.json import dumps
 from proxy.cli.checkup.finding import Finding
 from proxy.cli.checkup.keeping import check_store, check_tables
-from proxy.cli.checkup.ports import check_port
+from proxy.cli.checkup.ports import check_admin_port, check_port
 from proxy.cli.checkup.upstreams import Patient, check_upstream
 from proxy.cli.checkup.windows import check_windows
 from proxy.cli.options import EXIT_FAILURE, config_option, header_option, settings_or_exit, upstream_option
@@ -95,7 +95,7 @@ async def _looked(
     yield check_port("listen", settings.listen)
     if settings.admin.listen is not None:
         listens.append(settings.admin.listen)
-        yield check_port("admin.listen", settings.admin.listen)
+        yield check_admin_port(settings.admin.listen)
     store = await check_store(settings.store, clock=time.time)  # noqa: TID251 - a process of its own
     yield store
     told("Loading the token tables ...")

@@ -249,6 +249,22 @@ async def test_a_port_that_is_taken_by_a_proxy_of_ours(clinic: Clinic, proxy_fac
     assert "a Concertina serves here already" in result.stdout
 
 
+async def test_a_default_admin_port_that_is_taken_is_no_fault(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The proxy serves without one; a port that somebody asked for is another matter.
+    """
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        clinic.settings["admin"] = {"listen": address}
+        [(_, asked_for, _)] = await clinic.faults()
+        monkeypatch.setattr("proxy.cli.checkup.ports.DEFAULT_LISTEN", address)
+        result = await clinic.see()
+
+    assert asked_for == "is taken by another program"
+    assert "the proxy will serve without an admin port" in result.stdout
+    assert result.exit_code == 0, result.output
+
+
 async def test_a_certificate_that_is_not_trusted(clinic: Clinic, certificate: Any) -> None:
     """
     Until its authority is named.

@@ -7,15 +7,27 @@ from __future__ import annotations
 import errno
 import socket
 from contextlib import closing
+from dataclasses import replace
 
 import httpx
 
+from proxy.admin.settings import DEFAULT_LISTEN
 from proxy.cli.checkup.finding import Finding, fault, note, ok
 from proxy.telemetry.address import split_address
 
 CHECK = "port"
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what clients of a wildcard connect to
 _SECONDS = 2.0
+
+
+def check_admin_port(address: str) -> Finding:
+    """
+    Try to listen on the admin port; the default one is not insisted on.
+    """
+    found = check_port("admin.listen", address)
+    if found.state == "fault" and address == DEFAULT_LISTEN:
+        return replace(found, state="note", text=f"{found.text}: the proxy will serve without an admin port")
+    return found
 
 
 def check_port(setting: str, address: str) -> Finding:
