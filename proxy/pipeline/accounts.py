@@ -64,7 +64,7 @@ class Accounts:
         """
         Enter an exchange and return its entries; an answer of which nothing is known enters as one that happened.
         """
-        model = exchange.request.model if exchange.request else ""
+        model = exchange.model
         plan = exchange.plan
         entries: Sums = {"exchanges": 1}
         sent = _sent(exchange, seen)

@@ -47,8 +47,8 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
         "ended": exchange.ended,
     }
     fields |= {name: value for name, value in told.items() if value}
-    if exchange.request is not None:
-        fields["model"] = exchange.request.model[:LONGEST_NAME]
+    if exchange.request is not None or exchange.glance is not None:
+        fields["model"] = exchange.model[:LONGEST_NAME]
     if exchange.plan is not None:
         fields |= _plan_fields(exchange.plan)
     if seen.usage is not None:

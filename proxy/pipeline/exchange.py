@@ -40,7 +40,7 @@ class Exchange:
 
     *notes* are what plug-ins want kept, ``None`` as long as they were not asked.
 
-    *waited* are the seconds spent on a record that was being prepared.
+    *glance* is the view of a large body without its images, where that was enough. *waited* are the seconds spent on a record that was being prepared.
     """
 
     incoming: Incoming
@@ -50,6 +50,7 @@ class Exchange:
     started: float
     viewer: Viewer = field(default_factory=Viewer)
     request: ChatRequest | None = None
+    glance: ChatRequest | None = None
     plan: Plan | None = None
     action: Action = "passthrough"
     attempts: int = 0
@@ -86,6 +87,14 @@ class Exchange:
         The mode: the request's own wish, else the route's.
         """
         return self.directives.mode or self.route.compaction.mode
+
+    @property
+    def model(self) -> str:
+        """
+        The model asked for, empty where nobody has looked.
+        """
+        seen = self.request or self.glance
+        return seen.model if seen else ""
 
     async def viewed(self) -> ChatRequest | None:
         """

@@ -17,7 +17,7 @@ from proxy.chat.request import ChatRequest
 from proxy.compaction.layout import Layout
 from proxy.engines.sizer import Sizer
 from proxy.errors import IllegalPlanError
-from proxy.pipeline.body_limits import BodyLimits, is_too_heavy, roomy_target
+from proxy.pipeline.body_limits import is_too_heavy, roomy_target
 from proxy.pipeline.compacting import Compacting
 from proxy.pipeline.conversations import Conversations, Identity, Known
 from proxy.pipeline.directives import with_command
@@ -30,9 +30,9 @@ from proxy.pipeline.output_limits import OutputLimits
 from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.scene import Scene, make_budget
+from proxy.pipeline.smallness import LARGE_BYTES, Smallness
 from proxy.pipeline.usage import usage_wish
 from proxy.pipeline.viewing import OFF_LOOP_BYTES
-from proxy.tokens.bound import upper_bound
 from proxy.tokens.counter import TokenCounter
 
 log = structlog.get_logger()
@@ -61,8 +61,8 @@ class Planner:
         self._knowledge = knowledge
         self._compacting = compacting
         self._preparation = preparation
-        self._bodies = BodyLimits(knowledge)
         self._outputs = OutputLimits(knowledge)
+        self._small = Smallness(knowledge, self._outputs, conversations.marks)
 
     async def plan(self, exchange: Exchange) -> Plan:
         """
@@ -71,6 +71,8 @@ class Planner:
         body = exchange.incoming.body
         if exchange.mode == "off":
             return Plan(body, why="off")
+        if len(body) > LARGE_BYTES and await self._small.light(exchange):
+            return Plan(body, why="below the bound")
         request = await exchange.viewed()
         if request is None:
             return Plan(body, why="not understood")
@@ -78,7 +80,7 @@ class Planner:
         if why is not None:
             return await self._left_alone(exchange, request, why)
         exchange.directives = with_command(exchange.directives, request, exchange.compaction.focus_command)
-        if await self._certainly_small(exchange, request):
+        if await self._small.certainly(exchange, request):
             return Plan(body, why="below the bound")
         scene = await self.scene(exchange, request)
         if exchange.mode == "compact" and self._conversations.marks.take(scene.known.live, scene.identity.digests):
@@ -142,7 +144,7 @@ class Planner:
         )
         known = Known()
         worth = total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
-        if worth or window is not None or self._conversations.marks or self._over_bytes(exchange, request):
+        if worth or window is not None or self._conversations.marks or self._small.over_bytes(exchange, request.body):
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
@@ -168,28 +170,6 @@ class Planner:
         fixed = counter.fixed(request.data) + counter.messages(request.messages[:leading])
         return fixed, fixed + counter.messages(request.messages[leading:])
 
-    async def _certainly_small(self, exchange: Exchange, request: ChatRequest) -> bool:
-        """
-        Tell whether the bytes alone prove that nothing has to be done; most requests end here, and are never counted.
-        """
-        if exchange.directives.force or exchange.mode == "observe" or self._conversations.marks:
-            return False
-        if exchange.compaction.ask_usage == "always" and request.stream:
-            return False
-        window = await self._knowledge.window(exchange, request.model)
-        if self._over_bytes(exchange, request):
-            return False
-        size = len(request.body)
-        scale = self._knowledge.scale(exchange, request.model, None, 0, size)
-        budget = make_budget(
-            exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
-        )
-        if self._outputs.may_be_too_much(exchange, request, prompt=round(size * scale)):
-            return False
-        worth = self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
-        # The look for images comes last: it reads the whole body.
-        return size < worth and upper_bound(request.body) is not None
-
     def _with_less_output(self, exchange: Exchange, plan: Plan) -> Plan:
         """
         Ask for no more output than the upstream is known to allow beside this prompt.
@@ -206,13 +186,9 @@ class Planner:
             return replace(plan, body=body, less_output=True)
         return plan
 
-    def _over_bytes(self, exchange: Exchange, request: ChatRequest) -> bool:
-        most = self._bodies.limit(exchange)
-        return most is not None and len(request.body) > most
-
     async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
         size = self._size(scene, scene.resumed)
-        most_bytes = self._bodies.limit(exchange)
+        most_bytes = self._small.bodies.limit(exchange)
         heavy = is_too_heavy(scene, scene.resumed, most_bytes, counter=self._counter)
         acts = exchange.mode == "compact" or heavy or self._is_sure_to_fail(exchange, scene, size)
         if exchange.mode == "recover" and scene.known.live is None and not acts:

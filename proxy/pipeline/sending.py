@@ -51,7 +51,7 @@ class Sending:
             # A frame can only be taken out of a stream that can be read.
             kept = tuple((name, value) for name, value in incoming.headers if name.lower() != ENCODING_HEADER)
             incoming = replace(incoming, headers=(*kept, (ENCODING_HEADER, "identity")))
-        model = exchange.request.model if exchange.request else ""
+        model = exchange.model
         incoming = replace(incoming, headers=exchange.trace.main_call(incoming.headers, model=model))
         return await self._client.send(target.outgoing(incoming, plan.body))
 

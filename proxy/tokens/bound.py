@@ -15,6 +15,12 @@ from proxy.tokens.media import AUDIO_TYPES, FILE_TYPES, IMAGE_TYPES, VIDEO_TYPES
 _KINDS = b"|".join(sorted(kind.encode() for kind in AUDIO_TYPES | FILE_TYPES | IMAGE_TYPES | VIDEO_TYPES))
 _MEDIA_TYPE = re.compile(rb'"type"\s*:\s*"(?:' + _KINDS + rb')"')
 _IMAGE_KEY = b'"image_url"'
+_IMAGE_FIELD = re.compile(rb'"image_url"\s*:')
+_BASE64 = b";base64,"
+DEAR_MEDIUM = 8_000
+"""
+Tokens of an image, recording or file that is dear; a few servers take more for very large ones.
+"""
 _ESCAPED_LETTERS = (rb"\u004", rb"\u005", rb"\u006", rb"\u007")  # a key or a type may hide behind one
 
 
@@ -26,3 +32,29 @@ def upper_bound(body: bytes) -> int | None:
     if hidden or _IMAGE_KEY in body or _MEDIA_TYPE.search(body):
         return None
     return len(body)
+
+
+def without_media(body: bytes) -> bytes | None:
+    """
+    Return *body* with the base64 of every data URI left out, which takes a thousandth of the time of parsing it.
+
+    What is left is JSON where *body* is. ``None`` where there is no data URI.
+    """
+    kept: list[bytes] = []
+    position = 0
+    while (start := body.find(_BASE64, position)) >= 0:
+        end = body.find(b'"', start)
+        if end < 0:
+            break
+        kept.append(body[position : start + len(_BASE64)])
+        position = end
+    return b"".join([*kept, body[position:]]) if kept else None
+
+
+def light_bound(rest: bytes) -> int:
+    """
+    Return a number that the tokens of a request rarely exceed; *rest* is its body without media.
+    """
+    return len(rest) + DEAR_MEDIUM * max(
+        rest.count(_BASE64), len(_MEDIA_TYPE.findall(rest)), len(_IMAGE_FIELD.findall(rest))
+    )

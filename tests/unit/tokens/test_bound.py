@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from proxy.tokens.bound import upper_bound
+from proxy.tokens.bound import DEAR_MEDIUM, light_bound, upper_bound, without_media
 
 
 def body(content, **more):
@@ -67,3 +67,38 @@ def test_a_tool_with_a_parameter_named_file_keeps_its_bound():
     tool = {"type": "function", "function": {"parameters": {"properties": {"file": {"type": "string"}}}}}
 
     assert upper_bound(body("hello", tools=[tool])) is not None
+
+
+def test_media_are_left_out_and_what_is_left_is_json():
+    """
+    Only the base64 goes; several images, escapes and all else stay.
+    """
+    parts = [
+        {"type": "text", "text": 'a "quoted" word'},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBOR" * 1_000}},
+        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64," + "/9j/" * 1_000, "detail": "low"}},
+    ]
+    rest = without_media(body(parts))
+    left = json.loads(rest)["messages"][0]["content"]
+
+    assert left[0] == parts[0]
+    assert left[1]["image_url"]["url"] == "data:image/png;base64,"
+    assert left[2]["image_url"] == {"url": "data:image/jpeg;base64,", "detail": "low"}
+    assert light_bound(rest) == len(rest) + 2 * DEAR_MEDIUM
+
+
+@pytest.mark.parametrize("text", ["hello", "data:image/png, not encoded", "{"])
+def test_a_body_without_media_has_nothing_to_leave_out(text):
+    """
+    Nothing is copied for it.
+    """
+    assert without_media(body(text)) is None
+
+
+def test_an_unfinished_body_loses_nothing():
+    """
+    Where the quote that ends it is missing, the rest stays.
+    """
+    broken = b'{"a":"data:image/png;base64,AAAA'
+
+    assert without_media(broken) is None
