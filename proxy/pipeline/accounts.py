@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from proxy.errors import SummaryError
 from proxy.pipeline.asking import ModelAsker
+from proxy.pipeline.canonical import fault_of
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.ledger import Ledger, Sums
 from proxy.pipeline.money import Price, Tokens, counted, without_proxy
@@ -73,6 +74,7 @@ class Accounts:
         else:
             entries |= self._entries(exchange, model, plan, sent)
         self._enter(exchange, model, entries)
+        self._observe(exchange, self.ledger.name_of(exchange.route.name, model), sent)
         return entries
 
     def summary(self, exchange: Exchange, answer: SummaryAnswer, *, model: str, by: str) -> None:
@@ -114,6 +116,16 @@ class Accounts:
         """
         hits = self.ledger.sum_of(route, model, "cache_hits")
         return round(self.ledger.sum_of(route, model, "fresh_tokens") / hits) if hits else None
+
+    def _observe(self, exchange: Exchange, model: str, sent: Tokens | None) -> None:
+        """
+        Observe sizes and times under the names of OpenTelemetry.
+        """
+        seconds = self._clock() - exchange.started
+        self._metrics.operation_seconds.labels(model, fault_of(exchange)).observe(seconds)
+        if sent is not None:
+            for kind, tokens in (("input", sent.prompt), ("output", sent.completion)):
+                self._metrics.token_usage.labels(model, kind).observe(tokens)
 
     def _enter(self, exchange: Exchange, model: str, entries: Sums) -> None:
         route = exchange.route.name

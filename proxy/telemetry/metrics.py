@@ -9,6 +9,8 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
+TOKENS = tuple(4**power for power in range(14))
+"""Buckets as the GenAI conventions want them."""
 ROWS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 RATIOS = (0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.5, 2.0)
 
@@ -45,6 +47,20 @@ class Metrics:
             "concertina_cost_dollars_total",
             "US dollars: before (had the whole history been sent), after, summary.",
             ("route", "model", "kind"),
+            registry=self.registry,
+        )
+        self.token_usage = Histogram(
+            "gen_ai_client_token_usage",
+            "Tokens of a call that was answered, by type (input, output); a name of OpenTelemetry.",
+            ("gen_ai_request_model", "gen_ai_token_type"),
+            buckets=TOKENS,
+            registry=self.registry,
+        )
+        self.operation_seconds = Histogram(
+            "gen_ai_client_operation_duration_seconds",
+            "Time of an exchange, to the last byte of its answer; a name of OpenTelemetry.",
+            ("gen_ai_request_model", "error_type"),
+            buckets=SECONDS,
             registry=self.registry,
         )
         self.summary_seconds = Histogram(

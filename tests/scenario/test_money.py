@@ -110,6 +110,28 @@ async def test_a_model_without_a_price_is_counted_as_such(world_factory: Any, ad
     assert (sums["unpriced"], "after_cost" in sums, "after_cost" in event) == (1, False, False)
 
 
+async def test_opentelemetry_has_names_for_some_of_it(world_factory: Any, admin_factory: Any) -> None:
+    """
+    Sizes and times of answered and of failed exchanges.
+    """
+    world = await world_factory(compaction={"mode": "observe"})
+    admin = await admin_factory(world.proxied.proxy.admin)
+    await world.chat(SMALL)
+    await world.chat(chat_session(16))
+    text = (await admin.ask("/metrics")).body.decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    counted = {
+        (sample.name, *sample.labels.values()): sample.value
+        for sample in samples
+        if sample.name.startswith("gen_ai_") and sample.name.endswith(("_count", "_sum"))
+    }
+
+    assert counted["gen_ai_client_token_usage_sum", "sim-model", "input"] == world.upstream.main_calls[0].prompt_tokens
+    assert counted["gen_ai_client_token_usage_count", "sim-model", "output"] == 1
+    assert counted["gen_ai_client_operation_duration_seconds_count", "sim-model", ""] == 1
+    assert counted["gen_ai_client_operation_duration_seconds_count", "sim-model", "400"] == 1
+
+
 async def test_prometheus_has_the_same_numbers(world_factory: Any, admin_factory: Any) -> None:
     """
     By route, model and kind.

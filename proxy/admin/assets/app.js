@@ -66,7 +66,10 @@ function login() {
 
 async function start() {
   await show();
+  let lost = false;
   follow((event) => listener?.(event), (connected) => {
+    if (connected && lost) show(); // what ended meanwhile was missed
+    lost = !connected;
     find("state").textContent = connected ? "Live" : "Not connected; trying again";
     find("state").className = connected ? "good" : "bad";
   });
