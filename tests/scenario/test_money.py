@@ -121,15 +121,21 @@ async def test_opentelemetry_has_names_for_some_of_it(world_factory: Any, admin_
     text = (await admin.ask("/metrics")).body.decode()
     samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     counted = {
-        (sample.name, *sample.labels.values()): sample.value
+        (
+            sample.name,
+            sample.labels["gen_ai_request_model"],
+            sample.labels.get("gen_ai_token_type"),
+            sample.labels.get("error_type"),
+        ): sample.value
         for sample in samples
         if sample.name.startswith("gen_ai_") and sample.name.endswith(("_count", "_sum"))
     }
+    usage, duration = "gen_ai_client_token_usage", "gen_ai_client_operation_duration_seconds"
 
-    assert counted["gen_ai_client_token_usage_sum", "sim-model", "input"] == world.upstream.main_calls[0].prompt_tokens
-    assert counted["gen_ai_client_token_usage_count", "sim-model", "output"] == 1
-    assert counted["gen_ai_client_operation_duration_seconds_count", "sim-model", ""] == 1
-    assert counted["gen_ai_client_operation_duration_seconds_count", "sim-model", "400"] == 1
+    assert counted[f"{usage}_sum", "sim-model", "input", None] == world.upstream.main_calls[0].prompt_tokens
+    assert counted[f"{usage}_count", "sim-model", "output", None] == 1
+    assert counted[f"{duration}_count", "sim-model", None, ""] == 1
+    assert counted[f"{duration}_count", "sim-model", None, "400"] == 1
 
 
 async def test_prometheus_has_the_same_numbers(world_factory: Any, admin_factory: Any) -> None:
