@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from proxy.chat.json import dumps
-from proxy.cli.checkup.finding import Finding
+from proxy.cli.checkup.finding import Finding, fault
 from proxy.cli.checkup.keeping import check_store, check_tables
 from proxy.cli.checkup.ports import check_admin_port, check_port
 from proxy.cli.checkup.upstreams import Patient, check_upstream
@@ -30,6 +30,7 @@ from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.wire import Headers
 from proxy.wiring import build
 
+NONE = "give --upstream URL, set CONCERTINA_UPSTREAM, or name one under upstreams"
 _MARKS = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
 
 
@@ -53,7 +54,7 @@ def doctor(config: Path | None, upstream: str | None, headers: Headers, models: 
       concertina doctor --upstream https://api.openai.com/v1 -H "authorization: Bearer $OPENAI_API_KEY"
       concertina doctor --config concertina.yaml --model my-finetune --json
     """
-    settings = settings_or_exit(config, overrides={"upstream": upstream})
+    settings = settings_or_exit(config, overrides={"upstream": upstream}, need_upstream=False)
     set_up_log(LogSettings(level="error"), terminal=True)
     with Console(stderr=True).status("Looking ...") as status:
         found = asyncio.run(_all(settings, headers, models, status.update))
@@ -102,6 +103,8 @@ async def _looked(
     vocabulary = Vocabulary()
     yield await check_tables(vocabulary)
     well = []
+    if not settings.upstreams:
+        yield fault("reachable", "upstreams", "there is none", NONE)
     for name, upstream in settings.upstreams.items():
         told(f"Asking {name} at {upstream.base_url} ...")
         findings = [
@@ -112,8 +115,9 @@ async def _looked(
         if not any(finding.state == "fault" for finding in findings):
             well.append(name)
     kept = settings if store.state != "fault" else settings.model_copy(update={"store": StoreSettings(url="memory://")})
-    async for finding in _windows(kept, vocabulary, headers, (well, models)):
-        yield finding
+    if well:
+        async for finding in _windows(kept, vocabulary, headers, (well, models)):
+            yield finding
 
 
 async def _windows(

@@ -342,3 +342,14 @@ async def test_a_key_that_clients_bring_can_be_tried(clinic: Clinic) -> None:
 
     assert (without, right) == ([], [])
     assert [check for check, _, _ in wrong] == ["key"]
+
+
+async def test_without_any_upstream_the_rest_is_looked_at(clinic: Clinic) -> None:
+    """
+    And it is told how to give one.
+    """
+    del clinic.settings["upstreams"]
+    [(check, text, advice)] = await clinic.faults()
+
+    assert (check, text) == ("reachable", "there is none")
+    assert "--upstream URL" in advice
