@@ -56,6 +56,27 @@ class FlatPrice:
         return (fresh * self.prompt + tokens.cached * cached + tokens.completion * self.completion) / 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class TieredPrice:
+    """
+    Dollars for a million tokens that depend on the size of the prompt: each tier holds for all tokens of a prompt larger
+    than its start, the last such tier wins.
+    """
+
+    base: FlatPrice
+    tiers: tuple[tuple[int, FlatPrice], ...]
+
+    def cost(self, tokens: Tokens) -> float:
+        """
+        Return US dollars.
+        """
+        price = self.base
+        for start, tier in self.tiers:
+            if tokens.prompt > start:
+                price = tier
+        return price.cost(tokens)
+
+
 def counted(prompt: int, cached: int, completion: int) -> Tokens:
     """
     Return usage as an upstream told it; some count cached tokens beside the prompt, not in it.

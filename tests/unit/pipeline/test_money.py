@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.pipeline.money import FlatPrice, Tokens, counted, without_proxy
+from proxy.pipeline.money import FlatPrice, TieredPrice, Tokens, counted, without_proxy
 
 PRICE = FlatPrice(prompt=2.0, completion=10.0, cached=0.5)
 
@@ -23,6 +23,16 @@ def test_cached_tokens_without_a_price_cost_as_others() -> None:
     Rather than nothing.
     """
     assert FlatPrice(prompt=2.0, completion=0.0).cost(Tokens(1_000_000, cached=1_000_000)) == pytest.approx(2.0)
+
+
+def test_a_tier_holds_for_all_tokens_of_a_longer_prompt() -> None:
+    """
+    Not only for those beyond its start.
+    """
+    tiered = TieredPrice(PRICE, ((200_000, FlatPrice(4.0, 20.0, 1.0)),))
+
+    assert tiered.cost(Tokens(200_000)) == pytest.approx(0.4)
+    assert tiered.cost(Tokens(200_001)) == pytest.approx(0.800004)
 
 
 @pytest.mark.parametrize(("prompt", "cached", "whole"), [(100, 40, 100), (100, 100, 100), (10, 900, 910)])

@@ -2,8 +2,10 @@
 What models cost.
 """
 
+from datetime import UTC, datetime
 from typing import Any
 
+import genai_prices
 import pytest
 
 from proxy.pipeline.money import Tokens
@@ -70,3 +72,20 @@ def test_nothing_is_known_before_the_table_is_there() -> None:
     made.load()
 
     assert (early, made.find("openai", "gpt-4o") is None) == (None, False)
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["gpt-4o", "gpt-4.1-mini", "claude-sonnet-4-5", "claude-3-5-haiku-latest", "gemini-2.5-pro", "deepseek-chat"],
+)
+@pytest.mark.parametrize("prompt", [0, 1, 127_999, 128_001, 199_999, 200_000, 200_001, 272_001, 1_000_000])
+def test_costs_are_those_of_the_table(model: str, prompt: int) -> None:
+    """
+    Computed apart from it, since it takes a hundred times as long; tiers by the size of the prompt included.
+    """
+    usage = genai_prices.Usage(input_tokens=prompt, cache_read_tokens=prompt // 3, output_tokens=700)
+    table = genai_prices.calc_price(usage, model, genai_request_timestamp=datetime.fromtimestamp(NOW, UTC))
+    price = book().find("local", model)
+
+    assert price is not None
+    assert price.cost(Tokens(prompt, prompt // 3, 700)) == pytest.approx(float(table.total_price), rel=1e-9)
