@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/threat-model.md",)
+PAGES = ("docs/threat-model.md", "docs/user-cases.md", "docs/other-proxies.md")
 _NAMED = re.compile(r"(tests/[\w/]+\.py)::(test_\w+)")
 
 
@@ -33,6 +33,16 @@ def test_every_threat_has_a_test() -> None:
 
     assert len(threats) > 20
     assert [line for line in threats if not _NAMED.search(line)] == []
+
+
+def test_every_user_case_says_where_it_is_covered() -> None:
+    """
+    By a test, or by a sentence; each case once.
+    """
+    text = (ROOT / "docs/user-cases.md").read_text("utf-8")
+    cases = re.findall(r"^\| (U\d+) \| [^|]+ \| ([^|]{10,}) \|$", text, re.MULTILINE)
+
+    assert len(cases) == len({case for case, _ in cases}) == text.count("\n| U")
 
 
 def _holds(path: Path, name: str) -> bool:
