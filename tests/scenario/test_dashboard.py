@@ -151,8 +151,10 @@ async def test_models_and_health_are_told(busy: Any, page_factory: Any) -> None:
 
     assert f"{row['ratio']:.3f}" in await text_of(page)
     await page.get_by_role("link", name="Health").click()
-    await page.get_by_text("works").wait_for()
-    assert "memory" in await text_of(page)
+    await page.get_by_text("works").first.wait_for()
+    text = await text_of(page)
+    assert "memory" in text
+    assert "sim / sim-model" in text
 
 
 async def test_hostile_names_stay_text(world_factory: Any, admin_factory: Any, page_factory: Any) -> None:
