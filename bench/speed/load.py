@@ -1,7 +1,7 @@
 """
 A raw load generator: keeps connections busy with given requests and tells how long each answer took.
 
-    python -m bench.speed.load PORT CONNECTIONS COUNT FILE...    each FILE is a whole request; they are sent in turn
+    python -m bench.speed.load PORT CONNECTIONS COUNT TOLD FILE...    each FILE is a whole request; they are sent in turn
 """
 
 import asyncio
@@ -36,11 +36,13 @@ def run(port: int, files: list[Path], *, connections: int, count: int) -> Load:
     """
     Send *count* requests over *connections* in a process of its own.
     """
-    command = [sys.executable, "-m", "bench.speed.load", port, connections, count, *files]
+    # A file, since what many answers took is more than a pipe holds.
+    told = files[0].with_name("load.json")
+    command = [sys.executable, "-m", "bench.speed.load", port, connections, count, told, *files]
     done = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode()[-500:])
-    return Load(**orjson.loads(done.stdout))
+    return Load(**orjson.loads(told.read_bytes()))
 
 
 class Client(asyncio.Protocol):
@@ -101,7 +103,7 @@ async def _load(port, connections, count, requests) -> dict:
                 _, client = await loop.create_connection(Client, "127.0.0.1", port)
             begun = time.perf_counter()
             status = await client.ask(next(coming))
-            latencies.append(time.perf_counter() - begun)
+            latencies.append(round(time.perf_counter() - begun, 7))
             failures += status != 200
 
     begun = time.perf_counter()
@@ -111,8 +113,8 @@ async def _load(port, connections, count, requests) -> dict:
 
 def main() -> None:
     port, connections, count = map(int, sys.argv[1:4])
-    requests = [Path(name).read_bytes() for name in sys.argv[4:]]
-    sys.stdout.buffer.write(orjson.dumps(uvloop.run(_load(port, connections, count, requests))))
+    requests = [Path(name).read_bytes() for name in sys.argv[5:]]
+    Path(sys.argv[4]).write_bytes(orjson.dumps(uvloop.run(_load(port, connections, count, requests))))
 
 
 if __name__ == "__main__":
