@@ -79,7 +79,8 @@ class Conversations:
             return Known()
         nothing: dict[str, tuple[Record, ...]] = {}
         found = await guarded_async("find records", self._store.find(identity.digests), otherwise=nothing)
-        starts = frozenset(group_starts(rows))
+        # Most conversations have no record, and a long one takes a while to be split.
+        starts = frozenset(group_starts(rows) if found else ())
         fitting = [
             record
             for digest, records in found.items()
