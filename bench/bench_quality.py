@@ -27,6 +27,7 @@ from proxy.tokens.vocabulary import Vocabulary
 
 BUDGETS = (0.10, 0.20, 0.35)
 PROBE_CUTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+SETS = ("plain", "other", "identifiers", "probes", "chinese")
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("CONCERTINA_SHARED") or ROOT.parent / "shared")
 Judge = Callable[[str, int, report.Pairs], None]
@@ -97,30 +98,36 @@ class Bench:
         )
 
 
-async def measure(bench: Bench, *, quick: bool) -> None:
+async def measure(bench: Bench, *, quick: bool, only: Sequence[str]) -> None:
     for bank in ("plain", "other"):
-        await bench.generated(bank, 2 if quick else 12)
+        if bank in only:
+            await bench.generated(bank, 2 if quick else 12)
     folder = SHARED / "data" / "conversations"
     if not folder.is_dir():
         print("recorded conversations: skipped, there are none beside the repository")
         return
     cuts = (0.5,) if quick else (0.5, 0.75, 0.9)
-    await bench.recorded("identifiers", "Recorded, identifiers that the assistant uses again", folder, cuts)
-    await bench.recorded(
-        "probes", "Recorded, probed values that a later call needs", folder, cuts if quick else PROBE_CUTS
-    )
-    await bench.chinese(folder)
+    if "identifiers" in only:
+        await bench.recorded("identifiers", "Recorded, identifiers that the assistant uses again", folder, cuts)
+    if "probes" in only:
+        probe_cuts = cuts if quick else PROBE_CUTS
+        await bench.recorded("probes", "Recorded, probed values that a later call needs", folder, probe_cuts)
+    if "chinese" in only:
+        await bench.chinese(folder)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=SETS, default=SETS, help="measure these, keep the rest as it was")
     parser.add_argument("--litellm", metavar="PYTHON", help="a Python that has litellm")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "quality")
     given = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     bench = Bench(given.litellm)
-    asyncio.run(measure(bench, quick=given.quick))
+    if given.only != SETS:
+        bench.results["sets"] |= report.read(given.results)
+    asyncio.run(measure(bench, quick=given.quick, only=given.only))
     report.write(bench.results, given.results)
 
 

@@ -17,6 +17,14 @@ def write(results: dict, folder: Path) -> None:
     (folder / "quality.md").write_text(table(results), "utf-8")
 
 
+def read(folder: Path) -> dict:
+    """
+    Return the sets that were measured before.
+    """
+    path = folder / "quality.json"
+    return json.loads(path.read_text("utf-8"))["sets"] if path.exists() else {}
+
+
 def table(results: dict) -> str:
     lines = [
         "# What survives compaction",
