@@ -13,6 +13,8 @@ Pairs = dict[str, list[int]]
 
 def write(results: dict, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    measured = (method for found in results["sets"].values() for method in found["kept"])
+    results = {**results, "methods": list(dict.fromkeys([*results["methods"], *measured]))}
     (folder / "quality.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
     (folder / "quality.md").write_text(table(results), "utf-8")
 
