@@ -21,7 +21,7 @@ from proxy.records.store import Caps
 from tests.support.stores import RedisServer
 
 SUMMARY = "The parser was fixed; tests in test_parse.py pass. " * 60
-PLAIN = Record(key="", digest="", scope="s", covered=4, head_end=0, cut=4, summary=SUMMARY, placement="row")
+PLAIN = Record(key="", digest="", scope="s", covered=4, head_end=0, cut=4, summary=SUMMARY)
 CAPS = Caps(max_bytes=4 << 30)
 
 

@@ -73,3 +73,21 @@ async def test_a_record_that_cannot_be_read_counts_as_absent(server):
         assert await store.find(["d-k"]) == {}
         assert (await store.put(record("k", summary="again"))).summary == "again"
         assert "d-k" in await store.find(["d-k"])
+
+
+async def test_a_look_up_is_one_round_trip(server):
+    """However many digests a request has."""
+    async with opened(Harness("redis", server.url)) as store:
+        await store.put(record("k"))
+        await store.find(["d-k"])
+        sent = []
+        execute = store._client.execute_command
+
+        async def counted(*words, **options):
+            sent.append(words[0])
+            return await execute(*words, **options)
+
+        store._client.execute_command = counted
+        found = await store.find([*map(str, range(1_000)), "d-k"])
+
+    assert (found.keys(), sent) == ({"d-k"}, ["EVALSHA"])
