@@ -9,7 +9,7 @@ CLIENT_TESTS := tests/clients
 BENCH_QUALITY := .venv-bench-quality
 NPM := $(shell command -v npm)
 
-.PHONY: run demo test soak bench bench-quality bench-conformance check audit clients fmt lock clean
+.PHONY: run demo test soak bench bench-quality bench-conformance check audit clients agents fmt lock clean
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -71,6 +71,20 @@ $(CLIENTS)/.ready: $(CLIENT_TESTS)/requirements.txt
 $(CLIENT_TESTS)/node_modules/.package-lock.json: $(CLIENT_TESTS)/package-lock.json
 	cd $(CLIENT_TESTS) && npm ci --silent --ignore-scripts
 
+# Real agents through sixty rounds of tools each; a minute or two and a gigabyte, so that no run of the tests has it.
+agents: $(READY) .agents/node/node_modules .agents/python/.ready
+	$(BIN)/python -m tests.agents.drive .agents $(ARGS)
+
+.agents/node/node_modules:
+	mkdir -p .agents/node
+	cd .agents/node && npm install --silent --no-save --prefix . @qwen-code/qwen-code@0.15.10 \
+		@mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33
+
+.agents/python/.ready:
+	$(PYTHON) -m venv .agents/python
+	.agents/python/bin/python -m pip install --quiet --disable-pip-version-check mini-swe-agent==2.4.6
+	touch $@
+
 fmt: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -80,4 +94,4 @@ lock:
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) .venv-audit $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) .venv-audit .agents $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

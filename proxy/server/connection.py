@@ -16,6 +16,7 @@ from proxy.chat.errors import error_body
 _LOG = structlog.get_logger()
 _IDLE_SECONDS = 75.0
 _LINGERING_SECONDS = 5.0
+_GRACE_SECONDS = 0.2
 
 
 class Connection(RequestHandler):
@@ -88,12 +89,16 @@ class Connection(RequestHandler):
         return response
 
     def _expect(self) -> None:
-        self._patience = asyncio.get_running_loop().call_later(self._header_timeout, self._give_up)
+        self._patience = asyncio.get_running_loop().call_later(self._header_timeout, self._doubt)
 
     def _relax(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
+
+    def _doubt(self) -> None:
+        # It may be we who had no time: what the client sent long ago is read in the next turns of the loop.
+        self._patience = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
         self._patience = None

@@ -3,6 +3,7 @@ Whatever an upstream or a client does wrong: a clear failure for the one exchang
 """
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -148,6 +149,20 @@ async def test_clients_that_write_a_byte_at_a_time_hold_nobody_up(proxy_factory:
 
         assert set(ends) == {b""}
         assert w.upstream.received[0].body == dumps(SMALL)
+
+
+async def test_a_proxy_that_was_busy_blames_no_client(proxy_factory: Any) -> None:
+    """
+    The time for heads ran out while the loop stood still: a head that had come by then is read all the same.
+    """
+    async with whole(proxy_factory, limits={"header_timeout": 0.1}) as w:
+        client = await w.client()
+        await asyncio.sleep(0.05)
+        body = dumps(SMALL)
+        client.writer.write(head(b"Content-Length: %d" % len(body)) + body)
+        time.sleep(0.3)  # everything stands still, the timer included
+
+        assert (await client.answer()).status == 200
 
 
 async def test_a_body_that_comes_a_byte_at_a_time_is_waited_for(proxy_factory: Any) -> None:

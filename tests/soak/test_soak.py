@@ -67,7 +67,7 @@ class Load:
             (kind,) = self.random.choices(kinds, weights)
             try:
                 told = await asyncio.wait_for(kind(), PATIENCE_SECONDS)
-            except (AssertionError, ValueError, KeyError, TimeoutError) as exc:
+            except (AssertionError, ValueError, KeyError, TimeoutError, EOFError, OSError) as exc:
                 self.wrong.append(f"{kind.__name__}: {type(exc).__name__} {exc}")
                 told = "wrong"
             self.told[f"{kind.__name__} {told}"] += 1
