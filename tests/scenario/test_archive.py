@@ -5,6 +5,7 @@ What is folded can be kept and had back; by default nothing is kept but summarie
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from proxy.pipeline.history import History
 from tests.support.conversations import assistant, chat_session, long_session, user
 from tests.support.worlds import World
 
+# By its name, since the package's attribute is the verb.
+sessions = import_module("proxy.cli.sessions")
 BIG = chat_session(13)
 MORE = [*BIG, assistant("ok"), user("and the rest?")]
 KEY = ["-H", "authorization: Bearer client-key"]
@@ -97,10 +100,12 @@ async def test_a_view_shows_before_and_after(world_factory: Any) -> None:
 
 
 @pytest.fixture
-async def kept(world_factory: Any, tmp_path: Path) -> tuple[World, list[str]]:
+async def kept(world_factory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[World, list[str]]:
     """
     A world on a file with an archive, and the options of a verb on that file.
     """
+    # The log belongs to the process, here to that of all tests; once set up for good, none could be captured again.
+    monkeypatch.setattr(sessions, "set_up_log", lambda *_given, **_named: None)
     store = {"url": f"sqlite:///{tmp_path}/state.db", "archive": True}
     world = await world_factory(store=store)
     file = tmp_path / "c.yaml"
