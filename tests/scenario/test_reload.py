@@ -126,6 +126,7 @@ class Rewritten:
         """
         url = self.served.url + "/v1/chat/completions"
         async with aiohttp.ClientSession() as http, http.post(url, data=dumps(HELLO)) as response:
+            await response.read()
             return response.headers.get("x-concertina-action", "hidden")
 
 
