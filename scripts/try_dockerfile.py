@@ -50,7 +50,7 @@ def instructions(text: str) -> list[tuple[str, str]]:
     """
     Return the instructions with their lines joined.
     """
-    joined = re.sub(r"\\\n", " ", "\n".join(line for line in text.splitlines() if not line.startswith("#")))
+    joined = re.sub(r"\\\n", "", "\n".join(line for line in text.splitlines() if not line.startswith("#")))
     return [
         (word, rest.strip()) for word, _, rest in (line.partition(" ") for line in joined.splitlines() if line.strip())
     ]
