@@ -119,6 +119,7 @@ class WindowDiscovery:
         self._known: dict[_Key, _Known] = {}
         self._asking: dict[_Key, _Asking] = {}
         self._clients: dict[str, httpx.AsyncClient] = {}
+        self._closed = False
 
     def renewed(
         self, upstreams: Mapping[str, UpstreamSettings], *, client_keys: tuple[str, ...] = ()
@@ -136,7 +137,7 @@ class WindowDiscovery:
         )
         same = {name for name, target in self._targets.items() if upstreams.get(name) == target.settings}
         other._known = {key: known for key, known in self._known.items() if key[0] in same}
-        # What still runs under the old settings opens a connection of its own for its last question, if it has one.
+        # What still runs under the old settings goes by what is known.
         self._spawn(self.close())
         return other
 
@@ -183,8 +184,9 @@ class WindowDiscovery:
 
     async def close(self) -> None:
         """
-        Close all connections.
+        Close all connections, and ask nothing any more.
         """
+        self._closed = True
         clients, self._clients = self._clients, {}
         for client in clients.values():
             await client.aclose()
@@ -234,6 +236,8 @@ class WindowDiscovery:
     async def _get(
         self, upstream: str, path: str, credential: Headers = (), *, ask: Any = None
     ) -> tuple[int | None, Any]:
+        if self._closed:
+            return None, None
         body = b"" if ask is None else dumps(ask)
         asked = Incoming("GET" if ask is None else "POST", path, credential if ask is None else _JSON, body)
         try:

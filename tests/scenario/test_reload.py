@@ -207,3 +207,6 @@ async def test_every_worker_hears_of_it(two_workers: Any) -> None:
 
     assert {await rewritten.action() for _ in range(12)} == {"observed"}
     assert sum(event["event"] == "settings.rejected" for event in two_workers.events) == 1
+    # The workers go before the upstream, so that no connection is cut while both are there.
+    two_workers.process.send_signal(signal.SIGTERM)
+    assert await two_workers.ended() == 0
