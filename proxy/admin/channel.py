@@ -43,8 +43,8 @@ async def answer_on(path: Path, desk: Desk) -> asyncio.Server:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await _answer(desk, await read(reader), writer)
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # whoever asked has left
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # whoever asked has left, or the loop ends, which asyncio before 3.12 would report as a fault
         finally:
             writer.close()
 

@@ -134,6 +134,26 @@ async def test_gauges_are_published_before_metrics_are_collected(folder) -> None
     assert (sorted(published), text) == ([0, 1], b"text")
 
 
+async def test_an_end_while_somebody_listens_is_no_fault(folder) -> None:
+    """
+    The loop cancels whoever still tells, and nothing of it is written to the log.
+    """
+    faults: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+    async with workers(folder, 1) as many:
+        before = asyncio.all_tasks()
+        async for _ in many.follow("tell"):
+            break
+        telling = asyncio.all_tasks() - before
+        for task in telling:
+            task.cancel()
+        await asyncio.gather(*telling, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    assert telling
+    assert faults == []
+
+
 async def test_all_streams_are_one(folder) -> None:
     """
     What any worker tells is heard, until the listener leaves.
