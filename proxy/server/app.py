@@ -90,13 +90,16 @@ class Edge:
             connection.finish()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        reply = Reply(request, keep_alive=not self.draining)
+        reply = Reply(request)
         try:
             answer = await self._answer(request, reply)
         except ProxyError as exc:
             answer = answer_for(exc)
         if isinstance(answer, Switched):
             return await tunnel(request, answer, reply)
+        if self.draining:
+            # Asked now, not at the head: else the client would send its next request on a connection about to close.
+            reply.keep_alive = False
         return await relay(answer, reply)
 
     async def _answer(self, request: web.BaseRequest, reply: Reply) -> Answer:

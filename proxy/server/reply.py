@@ -51,12 +51,12 @@ class Reply:
 
     __slots__ = ("_chunked", "_close_delimited", "_head", "_request", "keep_alive", "started", "without_body")
 
-    def __init__(self, request: web.BaseRequest, *, keep_alive: bool) -> None:
+    def __init__(self, request: web.BaseRequest) -> None:
         self._request = request
         self._head = b""
         self._chunked = False
         self._close_delimited = False
-        self.keep_alive = keep_alive and request.keep_alive
+        self.keep_alive = request.keep_alive
         self.without_body = request.method == "HEAD"
         self.started = False
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from proxy.server.app import Edge
 from proxy.server.run import Listening
 from proxy.server.settings import LimitsSettings
+from tests.support.edge import plain, world
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -46,6 +47,29 @@ async def test_leaves_in_order_on_sigterm():
     writer.close()
 
     assert (healthy, rest, await process.wait()) == (b"HTTP/1.1 200 OK\r\n", b"left in order\n", 0)
+
+
+async def test_an_answer_begun_before_the_end_says_that_it_is_the_last():
+    """
+    A client that heard nothing of it would send its next request on a connection about to be closed, and lose it.
+    """
+    go_on = asyncio.Event()
+
+    async def later(request, reader, writer):
+        await go_on.wait()
+        await plain()(request, reader, writer)
+
+    async with world(later) as w:
+        client = await w.client()
+        asking = asyncio.ensure_future(client.ask("GET", "/v1/models"))
+        await w.upstream.arrived.wait()
+        stopping = asyncio.ensure_future(w.listening.stop(drain=30))
+        await asyncio.sleep(0)
+        go_on.set()
+        answer = await asking
+        await stopping
+
+        assert (answer.status, answer.header("connection")) == (200, "close")
 
 
 async def test_lets_workers_share_a_port():
