@@ -249,6 +249,18 @@ async def test_a_port_that_is_taken_by_a_proxy_of_ours(clinic: Clinic, proxy_fac
     assert "a Concertina serves here already" in result.stdout
 
 
+async def test_an_admin_port_that_is_taken_by_a_proxy_of_ours(clinic: Clinic, admin_factory: Any) -> None:
+    """
+    With a token, too: the dashboard's page is open, and says whose it is.
+    """
+    admin = await admin_factory(None, token="t" * 32)
+    clinic.settings["admin"] = {"listen": admin.url.removeprefix("http://")}
+    result = await clinic.see()
+
+    assert result.exit_code == 0, result.output
+    assert "a Concertina serves here already" in result.stdout
+
+
 async def test_a_default_admin_port_that_is_taken_is_no_fault(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     The proxy serves without one; a port that somebody asked for is another matter.

@@ -18,6 +18,7 @@ from proxy.telemetry.address import split_address
 CHECK = "port"
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what clients of a wildcard connect to
 _SECONDS = 2.0
+_TITLE = b"<title>Concertina</title>"
 
 
 def check_admin_port(address: str) -> Finding:
@@ -76,12 +77,20 @@ def _taken(setting: str, subject: str, why: OSError, *, host: str, port: int) ->
 
 def _is_ours(host: str, port: int) -> bool:
     """
-    Tell whether a Concertina answers: it alone says of its readiness what its notes are.
+    Tell whether a Concertina answers: it alone says of its readiness what its notes are, and has that dashboard.
     """
     host = _WILDCARDS.get(host, host)
-    url = f"http://[{host}]:{port}/readyz" if ":" in host else f"http://{host}:{port}/readyz"
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     try:
-        data = httpx.get(url, timeout=_SECONDS, trust_env=False).json()
-    except (httpx.HTTPError, ValueError):
+        with httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False) as client:
+            return _is_proxy(client.get("/readyz")) or _TITLE in client.get("/").content
+    except httpx.HTTPError:
+        return False
+
+
+def _is_proxy(readiness: httpx.Response) -> bool:
+    try:
+        data = readiness.json()
+    except ValueError:
         return False
     return isinstance(data, dict) and {"status", "notes"} <= data.keys()
