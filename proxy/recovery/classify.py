@@ -25,7 +25,7 @@ _RATE_OF = re.compile(rf"{_N} (?:input |output )?tokens per (?:minute|day|hour)"
 _OUTPUT_RATE = re.compile(r"(?:output|completion|generated)[ _-]tokens?[ _-](?:per|/)|\botpm\b")
 _BYTES = re.compile(r"(\d[\d,]*(?:\.\d+)?) ?(bytes?|[kmg]i?b)\b")
 _CHARACTERS = re.compile(
-    r"characters? (?:is|of|:|limit|allowed)+ ?(\d[\d,]*)|(\d[\d,]*) (?:characters|chars|字符)|maxlength: (\d[\d,]*)"
+    r"characters? (?:is|of|:|limit|allowed)+ ?(\d[\d,]*)|(\d[\d,]*) (?:characters|chars|字符)|max_?length: (\d[\d,]*)"
 )
 _MAX_VS = re.compile(r"\((\d+) vs\. (\d+)\)")
 _CAP = (

@@ -51,6 +51,8 @@ _PAIR = re.compile(r"""["'](?P<key>\w+)["']\s*:\s*(?:["'](?P<word>[\w .\-/]{1,80
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _SPACE = re.compile(r"[ \t\r\f\v]+")
 _SENTENCE_END = re.compile(r"\. |[!?;。！？] ?")
+_CAMEL = re.compile(r"\b(?:max|min|num|input|prompt|context|seq|sequence|total|output|token|tokens)(?:[A-Z][a-z]+)+\b")
+_HUMP = re.compile(r"(?=[A-Z])")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -96,9 +98,16 @@ def fold(text: str) -> str:
     """
     Return *text* in the one form that the rules are written for: NFKC, lower case, plain quotes, single spaces.
     """
-    plain = unicodedata.normalize("NFKC", text).lower()
+    plain = _CAMEL.sub(_snake, unicodedata.normalize("NFKC", text)).lower()
     plain = plain.replace("`", "").replace("’", "'").replace("\xa0", " ")
     return _SPACE.sub(" ", plain)
+
+
+def _snake(name: re.Match[str]) -> str:
+    """
+    Write a name as Java and C++ servers do (maxInputLen) in the way that the rules do (max_input_len).
+    """
+    return _HUMP.sub("_", name[0])
 
 
 def sentences(text: str) -> str:

@@ -25,11 +25,11 @@ from proxy.recovery.wording import (
 )
 
 _OVER = Label.CONTEXT_OVERFLOW
-_NOT_PROMPT = r"too small|positive|integer|\bindex \d|(?:produced|generated) too many|max input characters per (?:field|name)|took too long|too many requests|cached (?:content|prefix|prompt)|prompt caching|mismatch|misconfigur\w*|must be an? (?:number|integer|string|boolean|valid)"
+_NOT_PROMPT = r"too small|(?:does|do) ?n[o']t match|only supported (?:for|with)|_behaviou?r\b|(?:context|prompt) cach(?:e|ing)\b|(?:in|for) preview|positive|integer|\bindex \d|(?:produced|generated) too many|max input characters per (?:field|name)|took too long|too many requests|cached (?:content|prefix|prompt)|prompt caching|mismatch|misconfigur\w*|(?:must|should|has to) be (?:an? (?:\w+ )?(?:number|integer|string|boolean|valid|arrays?|list|object|power|multiple)|one of|either|true|false|null)"
 
 OVERFLOW_CODES = (
-    Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?(?:_(?:the_)?(?:limit|max\w*))?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?"),
-    Rule(_OVER, '{"type": "exceed_context_size_error"}', code=r"exceeds?(?:ed)?_(?:max_)?(?:context|prompt|input|token)\w*|too_many_(?:input_|prompt_)?tokens|(?:out_?of_?|over_?)context\w*|context_?(?:overflow|exceeded|window_?exceeded|length_?exceeded|too_?long)\w*|(?:context|prompt|input|token|message|conversation|sequence|history)s?(?:token|length|window|size|count)?s?(?:limit)?(?:exceeded|toolong|toolarge|overflow|reached)\w*|max_tokens_exceeded|maximum_context_length\w*|string_too_long_for_context"),
+    Rule(_OVER, '{"code": "context_length_exceeded"}', code=r"(?:err(?:or)?_)?(?:max(?:imum)?_)?(?:model_)?(?:max_)?(?:context|prompt|inputs?|tokens?|messages?|conversation|history|sequence|characters?|query|text)(?:_[a-z]+){0,4}_(?:exceed(?:ed|s|ing)?(?:_(?:the_)?(?:limit|max\w*))?|too_(?:long|large|big|many)|overflow|limit_reached|limit_exceeded|failed)(?:_error)?", unless=r"_behaviou?r\b"),
+    Rule(_OVER, '{"type": "exceed_context_size_error"}', code=r"exceeds?(?:ed)?_(?:max_)?(?:context|prompt|input|token)\w*|too_many_(?:input_|prompt_)?tokens|(?:out_?of_?|over_?)context\w*|context_?(?:overflow|exceeded|window_?exceeded|length_?exceeded|too_?long)\w*|(?:context|prompt|input|token|message|conversation|sequence|history)s?(?:token|length|window|size|count)?s?(?:limit)?(?:exceeded|toolong|toolarge|overflow|reached)\w*|max_tokens_exceeded|maximum_context_length\w*|string_too_long_for_context", unless=r"_behaviou?r\b"),
     Rule(_OVER, '{"code": "MAX_CONTEXT_LENGTH"}', code=r"\w*context_?(?:length|window|size|limit)\w*", unless=_NOT_PROMPT),
     Rule(_OVER, '{"code": "1261"}', code=r"1261", seen="zhipu"),
     Rule(_OVER, '{"code": 3051}', code=r"3051", seen="mistral"),
@@ -48,7 +48,7 @@ OVERFLOW = (
     Rule(_OVER, "requested 9200 tokens (8200 in the messages, 1000 in the completion)", rf"{NUMBER} (?:tokens )?in the messages|{NUMBER} in your prompt|{NUMBER} of text input"),
     Rule(_OVER, "length of prompt_tokens (9000) must be less than max_seq_len (8000)", near(CONTEXT, r"must (?:be|not|have)|should (?:be|not)|less than|no more than|at most|limited to|cannot be", 60), unless=_NOT_PROMPT),
     Rule(_OVER, "inputs tokens + max_new_tokens must be <= 1500", then(TOKENS, r"(?:\+|and|plus)", r"(?:must|cannot|should|exceed|<=|<|>)", span=60)),
-    Rule(_OVER, "5000 + 4000 > 8000", rf"(?:prompt|input)[^\n]{{0,12}}\d ?\+ ?(?:\w+ ){{0,3}}\d|{NUMBER} ?\+ ?{NUMBER} ?(?:>|is greater|exceeds)|{NUMBER} (?:tokens )?>=? ?{NUMBER} (?:tokens|max|limit)|{TOKENS} too many: {NUMBER} >|{NUMBER} ?>=? ?{CONTEXT}|(?:prompt|input|context|total)_(?:tokens|len|length) ?[<>]=? ?\d"),
+    Rule(_OVER, "5000 + 4000 > 8000", rf"(?:prompt|input)[^\n]{{0,12}}\d ?\+ ?(?:\w+ ){{0,3}}\d|{NUMBER} ?\+ ?{NUMBER} ?(?:>|is greater|exceeds)|{NUMBER} (?:tokens )?>=? ?{NUMBER} (?:tokens|max|limit)|{TOKENS} too many: {NUMBER} >|{NUMBER} ?>=? ?{CONTEXT}|{CONTEXT}[ =:(]*{NUMBER}\)? ?<=? ?(?:prompt|input|{NUMBER})|(?:prompt|input|context|total)_(?:tokens|len|length) ?[<>]=? ?\d"),
     Rule(_OVER, "Range of input length should be [1, 7000]", then(r"range (?:of|for)", r"(?:input|prompt)", r"\[", span=30)),
     Rule(_OVER, "max_tokens must be at least 1, got -90", r"max_(?:completion_|new_|output_)?tokens.{0,40}(?:got|is|was|:) -\d", seen="vllm"),
     Rule(_OVER, "max_tokens=9000 cannot be greater than max_model_len=8000", r"cannot be greater than max_model_len", seen="vllm"),
@@ -56,10 +56,10 @@ OVERFLOW = (
     Rule(_OVER, "n_tokens = 9000, n_ctx_slot = 8100", r"n_(?:tokens|past|prompt\w*|keep)\b.{0,30}\bn_ctx"),
     Rule(_OVER, "Text too long", r"^(?:the )?(?:input |request )?(?:text|content|question)(?: is| was)? too (?:long|large)"),
     Rule(_OVER, "Cannot truncate to 9000, required 12000", rf"cannot truncate to {NUMBER}", seen="gemini"),
-    Rule(_OVER, "expected maxLength: 9000, actual: 9100", r"expected maxlength: \d+, actual: \d+", unless=r"\bname\b|\bdescription\b", seen="bedrock"),
+    Rule(_OVER, "expected maxLength: 9000, actual: 9100", r"expected max_?length: \d+, actual: \d+", unless=r"\bname\b|\bdescription\b", seen="bedrock"),
     Rule(_OVER, "the max input characters is 9000", r"max(?:imum)? (?:input|prompt) (?:characters|chars|length)|(?:input|prompt) characters? (?:limit|exceed)"),
     Rule(_OVER, "The request content exceeds the internal limit of the large model", near(rf"(?:{REQUEST}|{PROMPT})", then(r"exceed\w*", r"(?:limit|max\w*)", r"(?:model|llm)", span=40), 40)),
-    Rule(_OVER, "Please reduce the length of the messages", near(SHORTEN, rf"(?:length of (?:the|your|either)|{PROMPT}|{CONTEXT})", 45), unless=r"split the|remove .{0,20}(?:from|image|tool|field|param)|removed|invalid"),
+    Rule(_OVER, "Please reduce the length of the messages", near(SHORTEN, rf"(?:length of (?:the|your|either)|{PROMPT}|{CONTEXT})", 45), unless=r"_behaviou?r\b|split the|remove .{0,20}(?:from|image|tool|field|param)|removed|invalid"),
     Rule(_OVER, "输入超出模型最大长度", r"(?:上下文|输入|輸入|提示词|提示詞|prompt|对话|对话历史|历史|消息|会话|内容|请求|token)[^。\n]{0,30}(?:超出|超过|超過|超长|超長|过长|過長|太长|太長|过大|太多|过多|溢出|超限|达到上限)|(?:超出|超过)[^。\n]{0,20}(?:上下文|长度|token)", unless=r"频率|并发|次数|图片|文件|额度|余额"),
     Rule(_OVER, "start a new chat, this one is too long", near(r"(?:start|begin|open) a (?:new|fresh) (?:chat|conversation|thread|session)", r"(?:long|large|limit|room|full|context|exceed)", 120)),
     # The last three are loose: all that speaks of rates, money, output, fields and bytes has been asked before.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 # What has a limit, and is by its name about the context window.
 CONTEXT = (
-    r"(?:(?<!execution )(?<!security )context(?:ual)?(?![ _](?:deadline|cancel|manage|manager|cach|compress|was destroyed|type))"
+    r"(?:(?<!execution )(?<!security )context(?:ual)?(?![ _](?:deadline|cancel|was cancel|manage|manager|cach|compress|was destroyed|type|ids?\b|param|object|field))"
     r"(?:[ _-]?(?:window|length|size|limit|capacity|budget|space))?"
-    r"|\bn_?ctx\w*|\bctx\b|\bctx_\w+|\bn_positions\b|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|max_position_embeddings|session_len"
-    r"|(?:sequence|model|prompt|input) length|kv[ _-]?cache"
+    r"|\bn_?ctx\w*|\bctx\b|\bctx_\w+|\bn_positions\b|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|(?:context|seq(?:uence)?|prompt)_len\w*|max_position_embeddings|session_len"
+    r"|(?:sequence|model|prompt|input)[ _]length|kv[ _-]?cache"
     r"|上下文|コンテキスト|文脈長|컨텍스트|문맥|kontek\w*|kontext\w*|contexte\b|contexto\b|contesto\b|contextvenster|контекст\w*|\bbağlam\w*|ngữ cảnh|سياق|בהקשר|ההקשר|संदर्भ|บริบท)"
 )
 # What the client sends that can be too long.
@@ -52,7 +52,7 @@ SHORTEN = (
 # What the answer may have.
 OUTPUT = (
     r"(?:max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)(?![a-z0-9_])|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
-    r"|output (?:length|limit|size)|completion length|输出)"
+    r"|(?:output|response|answer|reply) (?:length|limit|size)|(?:completion|generation) length|输出|出力トークン|출력 토큰|\bausgabe(?:länge|-?tokens?|limit)|(?:tokens?|longueur|longitud) de (?:sortie|salida|saída))"
 )
 
 

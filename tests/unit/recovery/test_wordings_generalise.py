@@ -21,7 +21,14 @@ from proxy.recovery.rules import PRECEDENCE
 from tests.support.shared import shared_file
 
 OVER = "context_overflow"
-FILES = ("wordings_sixth.jsonl", "wordings_seventh.jsonl", "wordings_eighth.jsonl", "wordings_ninth.jsonl")
+FILES = (
+    "wordings_sixth.jsonl",
+    "wordings_seventh.jsonl",
+    "wordings_eighth.jsonl",
+    "wordings_ninth.jsonl",
+    "wordings_tenth.jsonl",
+    "wordings_eleventh.jsonl",
+)
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
 
