@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 
 from proxy.errors import SummaryError
 from proxy.pipeline.guarded import guarded_async
@@ -54,14 +55,15 @@ class SummaryDesk:
         if task is None:
             task = self._tasks.start(self._make(key, job, best, terms), name="summary")
             self._running[key] = task
-            task.add_done_callback(lambda _: self._forget(key))
+            task.add_done_callback(partial(self._forget, key))
         self._wanted[key] += 1
         try:
             return await asyncio.wait_for(asyncio.shield(task), terms.patience)
         except asyncio.CancelledError:
-            self._wanted[key] -= 1
-            if not self._wanted[key]:
-                self._tasks.start(self._stop(key, task), name="unwanted summary")
+            if self._running.get(key) is task:  # or nobody is counted any more
+                self._wanted[key] -= 1
+                if not self._wanted[key]:
+                    self._tasks.start(self._stop(key, task), name="unwanted summary")
             raise
         except TimeoutError:
             reason = TOO_SLOW
@@ -76,9 +78,10 @@ class SummaryDesk:
         """
         return self._running.get(key)
 
-    def _forget(self, key: str) -> None:
-        self._running.pop(key, None)
-        self._wanted.pop(key, None)
+    def _forget(self, key: str, task: asyncio.Task[Summary]) -> None:
+        if self._running.get(key) is task:
+            del self._running[key]
+            self._wanted.pop(key, None)
 
     async def _stop(self, key: str, task: asyncio.Task[Summary]) -> None:
         """
@@ -86,6 +89,8 @@ class SummaryDesk:
         """
         elsewhere = await guarded_async("ask who waits", self._sharing.wanted(key), otherwise=False)
         if not elsewhere and not self._wanted[key]:
+            # It may take a while to end; who asks meanwhile must not end with it.
+            self._forget(key, task)
             task.cancel()
 
     async def _make(self, key: str, job: SummaryJob, summarizer: Summarizer, terms: Terms) -> Summary:

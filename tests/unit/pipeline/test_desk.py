@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from proxy.pipeline.desk import TOO_SLOW, SummaryDesk, Terms
-from proxy.pipeline.sharing import SummarySharing
+from proxy.pipeline.sharing import Pace, SummarySharing
 from proxy.pipeline.tasks import TaskKeeper
+from proxy.records.leases import Lease
 from proxy.records.memory import MemoryStore
 from proxy.summaries.base import Summarizer, Summary, SummaryJob
 from tests.support.stores import FakeClock
@@ -113,3 +114,37 @@ async def test_a_request_waits_no_longer_than_its_patience(desk: SummaryDesk) ->
     assert (summary.text, summary.degraded, summary.failures) == ("extract", True, (TOO_SLOW,))
     assert late is not None
     assert (await late).text == "by the model"
+
+
+class SlowToLetGo(MemoryStore):
+    """
+    A store far away: a lease is given back after the gate has opened.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(clock=FakeClock())
+        self.reached, self.gate = asyncio.Event(), asyncio.Event()
+
+    async def release(self, lease: Lease) -> None:
+        self.reached.set()
+        await self.gate.wait()
+        await super().release(lease)
+
+
+async def test_who_asks_while_an_unwanted_summary_ends_does_not_end_with_it() -> None:
+    """
+    A client that breaks off and repeats its request at once gets a summary of its own.
+    """
+    tasks, store, model = TaskKeeper(), SlowToLetGo(), Model()
+    desk = SummaryDesk(tasks, SummarySharing(store, tasks, pace=Pace(look=0.001)))
+    leaving = ask(desk, "k", model, Terms(60, "one", 2))
+    await settle()
+    leaving.cancel()
+    await store.reached.wait()
+    again = ask(desk, "k", model, Terms(60, "one", 2))
+    await settle()
+    store.gate.set()
+    model.gate.set()
+
+    assert (await asyncio.wait_for(again, 10)).text == "by the model"
+    assert desk.running("k") is None
