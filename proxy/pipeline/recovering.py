@@ -28,7 +28,7 @@ from proxy.pipeline.usage import refuses_wish
 from proxy.recovery.actions import Verdict
 from proxy.recovery.attempt import Attempt, Ending, Outcome, Rung
 from proxy.recovery.fault import Label
-from proxy.recovery.ladder import recovery_ladder, resume
+from proxy.recovery.ladder import Ladder, recovery_ladder, resume
 from proxy.recovery.peek import AnswerLimits
 from proxy.recovery.settings import PatternRule
 from proxy.telemetry.metrics import Metrics
@@ -84,8 +84,9 @@ class Recovering:
         return again, await self._try(exchange, again)
 
     async def _climb(self, exchange: Exchange, plan: Plan, examined: Examined) -> Examined:
-        ladder = recovery_ladder(self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic)
-        step: Attempt | Ending = next(ladder)
+        ladder = guarded("climb", lambda: self._ladder(exchange, plan), otherwise=None)
+        if ladder is None:
+            return examined
         step = resume(ladder, self._outcome(exchange, plan, examined))
         while isinstance(step, Attempt):
             candidate = await _or_close(examined, self._candidate(exchange, plan, step))
@@ -98,6 +99,14 @@ class Recovering:
             exchange.rungs.append(step.rung)
             step = resume(ladder, self._outcome(exchange, plan, examined))
         return self._ended(exchange, step, examined)
+
+    def _ladder(self, exchange: Exchange, plan: Plan) -> Ladder:
+        """
+        Return the ladder, ready to be told what became of the first try.
+        """
+        ladder = recovery_ladder(self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic)
+        next(ladder)
+        return ladder
 
     async def _candidate(self, exchange: Exchange, plan: Plan, attempt: Attempt) -> Plan | None:
         """
@@ -144,7 +153,7 @@ class Recovering:
             exchange.action = "recovered"
             self._metrics.recovered.labels(ending.attempt.rung).inc()
             if ending.attempt.rung is Rung.REPAIR:
-                self._learning.strict_roles(exchange)
+                guarded("learn", lambda: self._learning.strict_roles(exchange), otherwise=None)
             return examined
         if ending.verdict is Verdict.GIVE_UP and ending.fault is not None:
             examined.answer.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proxy.pipeline.guarded import guarded
 from proxy.telemetry.traces import CARRIED, NO_SPAN, Context, NoTracer, Span, Tracer, Value
 from proxy.upstream.wire import Headers, header
 
@@ -59,13 +60,18 @@ class Trace:
         """
         Begin a call to an upstream; return its span, and *headers* with that span as parent.
         """
-        if self._tracer is None:
+        tracer = self._tracer
+        if tracer is None:
             return NO_SPAN, headers
-        span = self._tracer.begin(
-            f"{OPERATION} {model[:LONGEST]}".strip(),
+        untraced: tuple[Span, Headers] = (NO_SPAN, headers)
+        return guarded("trace", lambda: self._called(tracer, headers, model[:LONGEST]), otherwise=untraced)
+
+    def _called(self, tracer: Tracer, headers: Headers, model: str) -> tuple[Span, Headers]:
+        span = tracer.begin(
+            f"{OPERATION} {model}".strip(),
             parent=self._whole.context,
             serves=False,
-            attributes={**self._names(), "gen_ai.request.model": model[:LONGEST]},
+            attributes={**self._names(), "gen_ai.request.model": model},
         )
         return span, _carrying(headers, span.context)
 
@@ -80,7 +86,7 @@ class Trace:
         """
         End the call that was refused.
         """
-        self._end_call({}, fault)
+        guarded("trace", lambda: self._end_call({}, fault), otherwise=None)
 
     def end(self, event: Mapping[str, object], *, fault: str) -> None:
         """

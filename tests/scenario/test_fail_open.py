@@ -10,7 +10,7 @@ import pytest
 
 from proxy.engines.base import Engine
 from proxy.records.store import RecordStore
-from proxy.simulator.steps import answer, gated, hang, raw, repeat, reset_at_once, status, tool_call, when
+from proxy.simulator.steps import answer, gated, hang, overflow, raw, repeat, reset_at_once, status, tool_call, when
 from tests.support.conversations import agent_session, chat_session
 from tests.support.worlds import SUMMARY, THRESHOLD, WINDOW, error_of, is_whole, texts
 
@@ -271,6 +271,47 @@ async def test_a_fault_while_judging_an_answer_never_shows(world_factory: Any, m
     monkeypatch.setattr("proxy.pipeline.examine.judge_event", lambda *_, **__: 1 / 0)
     world = await world_factory()
     reply = await world.chat(BIG[:4], stream=stream)
+
+    assert is_whole(reply, stream=stream)
+
+
+@pytest.mark.parametrize("what", ["situation", "strict_roles"])
+async def test_a_fault_on_the_ladder_never_fails_a_request(world_factory: Any, monkeypatch: Any, what: str) -> None:
+    """
+    Where a climb cannot begin, the refusal comes back as it came; where its lesson cannot be learned, the answer does.
+    """
+    monkeypatch.setattr(f"proxy.pipeline.learning.Learning.{what}", lambda *_, **__: 1 / 0)
+    world = await world_factory(blind=True)
+    if what == "strict_roles":
+        roles = b'{"error": {"message": "Conversation roles must alternate user/assistant/user/assistant/..."}}'
+        world.upstream.will(overflow(limit=WINDOW), status(400, body=roles))
+    reply = await world.chat(BIG)
+
+    if what == "situation":
+        assert (reply.status, error_of(reply)["code"], len(world.calls)) == (400, "context_length_exceeded", 1)
+    else:
+        assert (reply.status, reply.action, len(world.calls)) == (200, "recovered", 3)
+
+
+class BrokenTracer:
+    """
+    A tracer that fails whatever is asked of it.
+    """
+
+    def begin(self, *_: object, **__: object) -> None:
+        raise RuntimeError("broken for a test")
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_a_broken_tracer_costs_the_trace_alone(world_factory: Any, stream: bool) -> None:
+    """
+    The request goes out without a trace, and its answer comes back.
+    """
+    world = await world_factory(tracer=BrokenTracer())
+    reply = await world.chat(BIG, stream=stream)
 
     assert is_whole(reply, stream=stream)
 
