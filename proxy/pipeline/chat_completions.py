@@ -142,23 +142,37 @@ class ChatCompletions:
             headers = tuple((name, value) for name, value in headers if name.lower() != "content-length")
         if self._disclose:
             headers = (*headers, *guarded("disclose", lambda: disclosed(exchange), otherwise=NO_HEADERS))
-        chunks = self._chunks(exchange, answer) if examined.body is None else answer.chunks
-        return Answer(answer.status, answer.reason, headers, chunks, close=answer.close)
-
-    async def _chunks(self, exchange: Exchange, answer: Answer) -> AsyncIterator[bytes]:
-        """
-        Relay a stream as it comes, and settle the exchange at its end, however it ends.
-        """
+        if examined.body is not None:
+            return Answer(answer.status, answer.reason, headers, answer.chunks, close=answer.close)
         watcher = StreamWatcher(strip_usage=_strips_usage(exchange, answer))
+        chunks, close = self._chunks(exchange, answer, watcher), partial(self._let_go, exchange, answer, watcher)
+        return Answer(answer.status, answer.reason, headers, chunks, close=close)
+
+    async def _chunks(self, exchange: Exchange, answer: Answer, watcher: StreamWatcher) -> AsyncIterator[bytes]:
+        """
+        Relay a stream as it comes, and settle the exchange at its end; one that is not read to its end was left.
+        """
         decoder = Decoder(answer.headers)
         try:
             async for chunk in answer.chunks:
                 yield guarded("watch", partial(_watch, watcher, decoder, chunk), otherwise=chunk)
             if rest := watcher.rest():
                 yield rest
-        finally:
-            answer.close()
             self._settling.settle(exchange, watcher.seen)
+        except UpstreamError:
+            exchange.ended = "upstream-failed"
+            raise
+        finally:
+            self._let_go(exchange, answer, watcher)
+
+    def _let_go(self, exchange: Exchange, answer: Answer, watcher: StreamWatcher) -> None:
+        """
+        Close a stream; a client that did not read it to its end has left, perhaps before the first chunk.
+        """
+        answer.close()
+        if not (exchange.settled or exchange.ended or watcher.seen.complete):
+            exchange.ended = "client-left"
+        self._settling.settle(exchange, watcher.seen)
 
 
 def _watch(watcher: StreamWatcher, decoder: Decoder, chunk: bytes) -> bytes:

@@ -66,6 +66,7 @@ class Exchange:
     upstream_request_id: str = ""
     ended: str = ""
     """How it ended where that was not with a whole answer: client-left, upstream-failed."""
+    settled: bool = False
 
     @property
     def compaction(self) -> CompactionSettings:

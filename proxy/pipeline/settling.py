@@ -48,6 +48,9 @@ class Settling:
         """
         Take in what the answer said; a fault of ours here never reaches the client, whose answer is on its way.
         """
+        if exchange.settled:
+            return
+        exchange.settled = True
         plan = exchange.plan
         try:
             if plan is not None:

@@ -42,6 +42,18 @@ async def half_a_stream(request: Any, reader: Any, writer: Any) -> None:
     await reader.read()
 
 
+async def breaks_off(request: Any, reader: Any, writer: Any) -> None:
+    writer.write(STREAM_HEAD + chunk(b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'))
+    await writer.drain()
+    writer.close()
+
+
+async def done_and_silent(request: Any, reader: Any, writer: Any) -> None:
+    writer.write(STREAM_HEAD + chunk(b'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n'))
+    await writer.drain()
+    await reader.read()
+
+
 async def refuses_then_is_silent(request: Any, reader: Any, writer: Any) -> None:
     if len(loads(request.body)["messages"]) == len(LARGE["messages"]):
         await plain(OVERFLOW, status="400 Bad Request", headers=b"Content-Type: application/json\r\n")(
@@ -184,3 +196,40 @@ async def test_two_hundred_departures_leave_nothing(proxy_factory: Any) -> None:
         gc.collect()
 
         assert len(asyncio.all_tasks()) <= tasks + 1
+
+
+ENDINGS = {
+    "in the middle of a stream": (half_a_stream, "client-left"),
+    "in a stream that breaks": (breaks_off, "upstream-failed"),
+}
+
+
+@pytest.mark.parametrize("stage", ENDINGS)
+async def test_a_stream_that_did_not_end_is_told_so(proxy_factory: Any, stage: str) -> None:
+    """
+    The event says whose doing it was, though the status line had left long before.
+    """
+    script, ended = ENDINGS[stage]
+    async with whole(proxy_factory, script) as w:
+        client = await w.send(dumps({**SMALL, "stream": True}))
+        await client.read_until(b'"a"')
+        if ended == "client-left":
+            await client.leave()
+        await gone(w, connections=0)
+        (event,) = w.proxied.proxy.core.journal.recent(5)
+
+    assert (event["ended"], event["status"]) == (ended, 200)
+
+
+async def test_a_client_that_leaves_after_the_end_had_its_answer(proxy_factory: Any) -> None:
+    """
+    Many close the connection as soon as they have read ``[DONE]``.
+    """
+    async with whole(proxy_factory, done_and_silent) as w:
+        client = await w.send(dumps({**SMALL, "stream": True}))
+        await client.read_until(b"[DONE]")
+        await client.leave()
+        await gone(w, connections=0)
+        (event,) = w.proxied.proxy.core.journal.recent(5)
+
+    assert "ended" not in event
