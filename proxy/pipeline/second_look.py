@@ -36,6 +36,8 @@ class SecondLook:
         usage = seen.usage
         if usage is None or plan.scene is not None or exchange.mode == "off":
             return
+        if exchange.glance is not None:
+            return  # its bytes are images, whose tokens are too uncertain to call a count too low
         broke_off = seen.finish_reason == "length" and usage.completion <= HANDFUL
         if broke_off or worth_counting(body_bytes=len(plan.body), counted=usage.prompt + usage.cached):
             self._tasks.start(self._count(exchange, plan, seen), name="second look")
