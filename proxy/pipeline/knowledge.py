@@ -33,6 +33,8 @@ from proxy.windows.resolve import Window, find_window
 Discover = Callable[[Exchange, str], Awaitable[int | None]]
 """Says what an upstream told of its window, and asks it where it is time to."""
 MOST_MODELS = 5_000
+MOST_LIMITS = 10_000
+"""Names of models come from clients; of those with limits the longest unheard of go first."""
 _NO_LIMITS = LearnedLimits()
 
 
@@ -58,7 +60,7 @@ class Knowledge:
         self._tasks = tasks
         self._clock = clock
         self._facts: OrderedDict[str, Facts] = OrderedDict()
-        self._limits: dict[tuple[str, str], LearnedLimits] = {}
+        self._limits: OrderedDict[tuple[str, str], LearnedLimits] = OrderedDict()
         self.anchors = Anchors(store, tasks)
         self._table: dict[str, Window] = {}
 
@@ -182,7 +184,7 @@ class Knowledge:
         if learned.beliefs != limits.beliefs:
             self._keep_limits(exchange, model, limits, learned)
         else:
-            self._limits[exchange.party.upstream, model] = learned
+            self._hold_limits(exchange, model, learned)
 
     def learn(self, exchange: Exchange, model: str, calibration: Calibration) -> None:
         """
@@ -218,8 +220,15 @@ class Knowledge:
     def _keep_limits(self, exchange: Exchange, model: str, old: LearnedLimits, new: LearnedLimits) -> None:
         if new == old:
             return
-        self._limits[exchange.party.upstream, model] = new
+        self._hold_limits(exchange, model, new)
         self._tasks.start(self._put(_limits_key(exchange, model), dumps(new.to_dict())), name="save limits")
+
+    def _hold_limits(self, exchange: Exchange, model: str, limits: LearnedLimits) -> None:
+        key = (exchange.party.upstream, model)
+        self._limits[key] = limits
+        self._limits.move_to_end(key)
+        if len(self._limits) > MOST_LIMITS:
+            self._limits.popitem(last=False)
 
     async def _put(self, key: str, value: bytes) -> None:
         # What is not kept is learned again from the next answers.
@@ -237,7 +246,7 @@ class Knowledge:
             if (exchange.party.upstream, name) not in self._limits:
                 data = await self._get(_limits_key(exchange, name))
                 with suppress(ValueError):
-                    self._limits[exchange.party.upstream, name] = LearnedLimits.from_dict(data)
+                    self._hold_limits(exchange, name, LearnedLimits.from_dict(data))
         data = await self._get(_key(exchange, model))
         with suppress(ValueError, KeyError, TypeError):
             facts.read(data)

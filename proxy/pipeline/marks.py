@@ -24,6 +24,9 @@ class Marks:
         self._since: OrderedDict[str, float] = OrderedDict()
 
     def __bool__(self) -> bool:
+        # While there is a mark every request is measured; one whose conversation went on elsewhere must not last for ever.
+        while self._since and self._clock() - next(iter(self._since.values())) >= SECONDS:
+            self._since.popitem(last=False)
         return bool(self._since)
 
     def put(self, key: str) -> None:

@@ -4,6 +4,7 @@ A summariser with another behind it, and a rest after failures.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,8 @@ from proxy.summaries.base import Summarizer, Summary, SummaryJob
 
 COOLING_DOWN = "cooldown"
 _TRANSIENT_SECONDS = 60.0
+MOST_RESTS = 10_000
+"""Rests that are remembered; models and credentials, and with them the keys, come from clients."""
 
 
 @dataclass(slots=True)
@@ -76,10 +79,16 @@ class Cooldowns:
     def __init__(self, clock: Callable[[], float], *, seconds: float = 600.0) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._by_key: dict[tuple[str, ...], Cooldown] = {}
+        self._by_key: OrderedDict[tuple[str, ...], Cooldown] = OrderedDict()
 
     def of(self, *key: str) -> Cooldown:
         """
-        Return the rest of *key*, made on first use.
+        Return the rest of *key*, made on first use; the one unasked for longest is forgotten where there are too many.
         """
-        return self._by_key.setdefault(key, Cooldown(self._clock, self._seconds))
+        found = self._by_key.get(key)
+        if found is None:
+            found = self._by_key[key] = Cooldown(self._clock, self._seconds)
+        self._by_key.move_to_end(key)
+        if len(self._by_key) > MOST_RESTS:
+            self._by_key.popitem(last=False)
+        return found

@@ -76,3 +76,19 @@ def test_marks_are_bounded(clock: Clock) -> None:
         marks.put(str(number))
 
     assert (marks.take(None, ("0",)), marks.take(None, ("1",))) == (False, True)
+
+
+def test_a_mark_that_no_request_uses_up_is_forgotten(clock: Clock) -> None:
+    """
+    Its conversation went on in another worker: here, where every request is measured as long as there is a mark, it ends.
+    """
+    marks = Marks(clock)
+    marks.put("r1")
+    clock.now += SECONDS / 2
+    marks.put("r2")
+    clock.now += SECONDS / 2
+
+    assert marks
+    clock.now += SECONDS / 2
+
+    assert not marks

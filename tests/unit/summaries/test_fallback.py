@@ -2,7 +2,7 @@ import pytest
 
 from proxy.errors import SummaryError
 from proxy.summaries.base import Summarizer, Summary
-from proxy.summaries.fallback import Cooldown, Cooldowns, FallbackSummarizer
+from proxy.summaries.fallback import MOST_RESTS, Cooldown, Cooldowns, FallbackSummarizer
 from tests.support.summaries import job, user
 
 JOB = job([user("hello")])
@@ -88,3 +88,16 @@ async def test_an_error_of_the_fallback_is_raised():
 
     with pytest.raises(SummaryError, match="b"):
         await both.summarize(JOB)
+
+
+def test_names_that_clients_make_up_do_not_fill_the_memory():
+    """Rests belong to models and credentials, both chosen by clients: the ones asked for last are remembered."""
+    cooldowns = Cooldowns(Clock())
+    resting = cooldowns.of("route", "kept")
+    resting.start(transient=False)
+    forgotten = cooldowns.of("route", "first")
+    for number in range(MOST_RESTS - 1):
+        cooldowns.of("route", f"model-{number}")
+        assert cooldowns.of("route", "kept") is resting
+
+    assert cooldowns.of("route", "first") is not forgotten
