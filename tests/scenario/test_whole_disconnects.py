@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from proxy.chat.json import dumps, loads
+from proxy.upstream.wire import Incoming
 from tests.support.conversations import chat_session
 from tests.support.edge import STREAM_HEAD, chunk, plain
 from tests.support.whole import Whole, whole
@@ -233,3 +234,17 @@ async def test_a_client_that_leaves_after_the_end_had_its_answer(proxy_factory: 
         (event,) = w.proxied.proxy.core.journal.recent(5)
 
     assert "ended" not in event
+
+
+async def test_a_stream_that_nobody_reads_is_an_exchange_too(proxy_factory: Any) -> None:
+    """
+    Its client left when the headers had come, and before the first chunk was asked for.
+    """
+    async with whole(proxy_factory, half_a_stream) as w:
+        body = dumps({**SMALL, "stream": True})
+        answer = await w.proxied.proxy.edge._handler.chat(Incoming("POST", "/v1/chat/completions", (), body))
+        answer.close()
+        await gone(w, connections=0)
+        told = w.proxied.proxy.core.journal.recent(5)
+
+    assert [(event["ended"], event["status"]) for event in told] == [("client-left", 200)]
