@@ -36,6 +36,8 @@ MOST_MODELS = 5_000
 MOST_LIMITS = 10_000
 """Names of models come from clients; of those with limits the longest unheard of go first."""
 _NO_LIMITS = LearnedLimits()
+Basis = tuple[object, ...]
+"""All that windows, scales and limits of a model follow from at a moment; while it is equal, so are they."""
 
 
 class Knowledge:
@@ -63,6 +65,8 @@ class Knowledge:
         self._limits: OrderedDict[tuple[str, str], LearnedLimits] = OrderedDict()
         self.anchors = Anchors(store, tasks)
         self._table: dict[str, Window] = {}
+        self._sizes: dict[tuple[str, str], int | None] = {}
+        self._lessons = [0]  # how often a limit changed; one number for all copies
 
     def renewed(
         self, upstreams: Mapping[str, UpstreamSettings], models: Mapping[str, ModelSettings], *, discover: Discover
@@ -72,6 +76,7 @@ class Knowledge:
         """
         other = copy(self)
         other._upstreams, other._models, other._discover = upstreams, models, discover  # noqa: SLF001 - it is one of us
+        other._sizes = {}  # noqa: SLF001
         return other
 
     async def window(self, exchange: Exchange, model: str, *, discovered: int | None = None) -> Window:
@@ -81,6 +86,18 @@ class Knowledge:
         found = await self._find_window(exchange, model, discovered)
         self.facts(exchange, model).window = found
         return found
+
+    async def basis(self, exchange: Exchange, model: str) -> Basis | None:
+        """
+        Return what answers about a model follow from now, ``None`` as long as nothing of it has been read.
+
+        A limit that expires does not change it: without one there is more room, so what was small stays small.
+        """
+        facts = self.facts(exchange, model)
+        if not facts.loaded:
+            return None
+        discovered = None if self._configured(exchange, model) else await self._discover(exchange, model)
+        return facts.calibration, facts.refused, discovered, self._lessons[0]
 
     def known(self) -> tuple[Facts, ...]:
         """
@@ -225,6 +242,7 @@ class Knowledge:
 
     def _hold_limits(self, exchange: Exchange, model: str, limits: LearnedLimits) -> None:
         key = (exchange.party.upstream, model)
+        self._lessons[0] += 1
         self._limits[key] = limits
         self._limits.move_to_end(key)
         if len(self._limits) > MOST_LIMITS:
@@ -263,6 +281,14 @@ class Knowledge:
         return self._upstreams[exchange.party.upstream].max_body
 
     def _configured(self, exchange: Exchange, model: str) -> int | None:
+        key = (exchange.party.upstream, model)
+        if key not in self._sizes:
+            if len(self._sizes) >= MOST_MODELS:
+                self._sizes.clear()
+            self._sizes[key] = self._look_up(exchange, model)
+        return self._sizes[key]
+
+    def _look_up(self, exchange: Exchange, model: str) -> int | None:
         for glob, settings in self._models.items():
             if settings.context_window and fnmatchcase(model, glob):
                 return settings.context_window

@@ -65,6 +65,8 @@ class Router:
         return self.of(incoming).compaction.keepalive_after
 
     def _match(self, target: str, headers: Headers, model: str) -> RouteSettings:
+        if not self._routes:
+            return self._fallback
         path = target.partition("?")[0]
         values = {name.lower(): value for name, value in headers}
         return next((route for route in self._routes if _matches(route.match, path, values, model)), self._fallback)

@@ -51,8 +51,9 @@ class Sending:
             # A frame can only be taken out of a stream that can be read.
             kept = tuple((name, value) for name, value in incoming.headers if name.lower() != ENCODING_HEADER)
             incoming = replace(incoming, headers=(*kept, (ENCODING_HEADER, "identity")))
-        model = exchange.model
-        incoming = replace(incoming, headers=exchange.trace.main_call(incoming.headers, model=model))
+        headers = exchange.trace.main_call(incoming.headers, model=exchange.model)
+        if headers is not incoming.headers:
+            incoming = replace(incoming, headers=headers)
         return await self._client.send(target.outgoing(incoming, plan.body))
 
     def of_request(self, incoming: Incoming) -> UpstreamTarget:

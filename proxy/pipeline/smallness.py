@@ -9,14 +9,18 @@ from proxy.pipeline.body_limits import BodyLimits
 from proxy.pipeline.directives import with_command
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.exempt import exemption
-from proxy.pipeline.knowledge import Knowledge
+from proxy.pipeline.knowledge import Basis, Knowledge
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.output_limits import OutputLimits
 from proxy.pipeline.scene import make_budget
 from proxy.tokens.bound import light_bound, upper_bound, without_media
 
+MOST_PROVEN = 4_096
+LONGEST_NAME = 200
 LARGE_BYTES = 1024 * 1024
 """Bodies above this are looked at without their images first."""
+_Key = tuple[str, str, str, str, int | None]
+"""Who asks whom for what: route, upstream, credential, model, asked output."""
 
 
 class Smallness:
@@ -29,6 +33,7 @@ class Smallness:
         self.bodies = BodyLimits(knowledge)
         self._outputs = outputs
         self._marks = marks
+        self._proven: dict[_Key, tuple[Basis, int]] = {}
 
     async def light(self, exchange: Exchange) -> bool:
         """
@@ -62,6 +67,19 @@ class Smallness:
             return False
         if exchange.compaction.ask_usage == "always" and request.stream:
             return False
+        basis = await self._knowledge.basis(exchange, request.model)
+        key = _key(exchange, request)
+        known, most = self._proven.get(key, (None, 0))
+        if basis is not None and basis == known and size <= most:
+            return True  # one of this size was below, by all that is known now as well
+        small = await self._is_below(exchange, request, size)
+        if small and basis is not None and len(request.model) <= LONGEST_NAME:
+            if len(self._proven) >= MOST_PROVEN:
+                self._proven.clear()
+            self._proven[key] = (basis, size)
+        return small
+
+    async def _is_below(self, exchange: Exchange, request: ChatRequest, size: int) -> bool:
         window = await self._knowledge.window(exchange, request.model)
         scale = self._knowledge.scale(exchange, request.model, None, 0, size)
         budget = make_budget(
@@ -77,3 +95,8 @@ class Smallness:
         """
         most = self.bodies.limit(exchange)
         return most is not None and len(body) > most
+
+
+def _key(exchange: Exchange, request: ChatRequest) -> _Key:
+    party = exchange.party
+    return exchange.route.name, party.upstream, party.credential, request.model, request.asked_output

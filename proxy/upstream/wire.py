@@ -165,8 +165,9 @@ def header(headers: Headers, name: str) -> str | None:
     """
     Return the first value of a header, whose *name* is given in lower case.
     """
+    size = len(name)
     for key, value in headers:
-        if key.lower() == name:
+        if len(key) == size and key.lower() == name:
             return value
     return None
 
