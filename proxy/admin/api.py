@@ -103,7 +103,8 @@ def _limit(request: web.Request) -> int:
     text = request.query.get("limit", str(USUAL))
     if not text.isdecimal():
         raise BadRequestError(400, "limit has to be a number.", "bad_limit")
-    return min(int(text), MOST)
+    # Python converts no number of thousands of digits.
+    return min(int(text.lstrip("0")[:10] or 0), MOST)
 
 
 def _target(body: bytes) -> str:

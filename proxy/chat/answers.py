@@ -9,6 +9,9 @@ from typing import Any
 
 from proxy.chat.messages import Message, text_of, tool_calls
 
+MOST_TOKENS = 100_000_000
+"""No prompt and no answer has more; a count beyond it is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -23,14 +26,14 @@ class Usage:
 
 def usage_of(data: object) -> Usage | None:
     """
-    Return the usage of an answer or of one stream chunk.
+    Return the usage of an answer or of one stream chunk; counts that nothing can have are none.
     """
     usage = data.get("usage") if isinstance(data, dict) else None
     if not isinstance(usage, dict):
         return None
     prompt = _number(usage.get("prompt_tokens", usage.get("input_tokens")))
-    if prompt is None:
-        return None
+    if not prompt:
+        return None  # a server that counted nothing, or writes zeros for it
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("cache_read_input_tokens")
     completion = _number(usage.get("completion_tokens", usage.get("output_tokens")))
@@ -87,4 +90,6 @@ def is_usage_frame(data: object) -> bool:
 
 
 def _number(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    # Written so that NaN is none: it is neither below nor above anything.
+    counts = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    return int(value) if counts else None

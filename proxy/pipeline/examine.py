@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from proxy.chat.sse import SseEvent, SseSplitter
@@ -23,6 +23,12 @@ HOLD_SECONDS = 3.0
 HOLD_BYTES = 1024 * 1024
 """Bytes of a stream that are held back at most before its first data event, as comments may go on for ever."""
 FIRST_ERROR = 400
+MOST_REFUSAL = 1024 * 1024
+"""Bytes of a refusal that are read before it is judged; a longer one is relayed as it comes."""
+MOST_BODY = 16 * 1024 * 1024
+"""Bytes of an answer in JSON that are read; a longer one is no refusal."""
+MOST_UNNAMED = 64 * 1024
+"""Bytes of an answer that calls itself neither JSON nor a stream: so short, it may be a refusal all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +68,49 @@ async def examine(answer: Answer, lens: Lens) -> Examined:
 async def _examine(answer: Answer, lens: Lens) -> Examined:
     decoder = Decoder(answer.headers)
     if answer.status >= FIRST_ERROR:
-        body, whole = await _read(answer, decoder)
+        body, seen = await _read(answer, decoder, most=MOST_REFUSAL)
         fault = guarded("classify", lambda: classify(answer.status, body, patterns=lens.patterns), otherwise=None)
-        return Examined(whole, fault, body)
+        return replace(seen, fault=fault)
     if not decoder.readable or answer.status != 200:
         return Examined(answer)
     if answer.is_event_stream:
         return await _peek(answer, decoder, lens)
+    most = _worth_reading(answer)
+    if not most:
+        return Examined(answer)
+    body, seen = await _read(answer, decoder, most=most)
+    if seen.body is None:
+        return seen
+    fault = guarded("judge", lambda: judge_body(body, limits=lens.limits, patterns=lens.patterns), otherwise=None)
+    return replace(seen, fault=fault)
+
+
+def _worth_reading(answer: Answer) -> int:
+    """
+    Return how many bytes of an answer are read before it is relayed, 0 where it may be a stream of another kind.
+    """
     if "json" in (header(answer.headers, "content-type") or "").lower():
-        body, whole = await _read(answer, decoder)
-        fault = guarded("judge", lambda: judge_body(body, limits=lens.limits, patterns=lens.patterns), otherwise=None)
-        return Examined(whole, fault, body)
-    return Examined(answer)
+        return MOST_BODY
+    stated = header(answer.headers, "content-length") or ""
+    return MOST_UNNAMED if stated.isdecimal() and len(stated) < 10 and int(stated) <= MOST_UNNAMED else 0
 
 
-async def _read(answer: Answer, decoder: Decoder) -> tuple[bytes, Answer]:
-    raw = await answer.read()
-    return decoder.feed(raw), Answer(answer.status, answer.reason, answer.headers, Prefixed((raw,) if raw else ()))
+async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, Examined]:
+    """
+    Read up to *most* bytes, and return them decoded; what came back is a body only where that was all.
+    """
+    read, size = list[bytes](), 0
+    async for chunk in answer.chunks:
+        read.append(chunk)
+        size += len(chunk)
+        if size > most:
+            body = decoder.feed(b"".join(read))
+            return body, Examined(_replayed(answer, read, answer))
+    answer.close()
+    raw = b"".join(read)
+    body = decoder.feed(raw)
+    whole = Answer(answer.status, answer.reason, answer.headers, Prefixed((raw,) if raw else ()))
+    return body, Examined(whole, None, body)
 
 
 async def _peek(answer: Answer, decoder: Decoder, lens: Lens) -> Examined:

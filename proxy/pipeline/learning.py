@@ -26,6 +26,8 @@ from proxy.windows.truncation import Sighting, filled_by
 
 log = structlog.get_logger()
 SIZE_FAULTS = frozenset({Label.CONTEXT_OVERFLOW, Label.PAYLOAD_TOO_LARGE, Label.LONG_CONTEXT_TIER})
+MOST_HIDDEN = 65_536
+"""Tokens that an upstream may add unseen; beyond them a prompt without media has no more tokens than bytes."""
 NEAR_THRESHOLD = 0.7
 """From this share of the threshold on, the real size of a request decides whether the next turn is compacted."""
 
@@ -150,10 +152,12 @@ class Learning:
         if scene is None or usage is None or plan.sent_tokens is None:
             return
         self._bodies.accepted(exchange, len(plan.body))
+        media = carries_media(plan.messages)
+        if not media and usage.prompt > len(plan.body) + MOST_HIDDEN:
+            return
         model = scene.request.model
         facts = self._knowledge.facts(exchange, model)
         known, _ = self._knowledge.anchors.of(exchange, model, scene.identity.digests[:-1])
-        media = carries_media(plan.messages)
         filled = filled_by(
             prompt=usage.prompt,
             completion=usage.completion,

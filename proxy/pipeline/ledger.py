@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from proxy.chat.json import clean_text
+
 MINUTE = 60.0
 MINUTES = 24 * 60
 """How far back sums by the minute go."""
@@ -31,7 +33,8 @@ class Ledger:
         """
         Return what a model is called in sums and labels.
         """
-        name = model[:LONGEST_NAME]
+        # A lone surrogate in a label would break every scrape from then on.
+        name = clean_text(model[:LONGEST_NAME])
         full = len(self._rows) >= MOST_MODELS and (route, name) not in self._rows
         return OTHER if full or not name else name
 

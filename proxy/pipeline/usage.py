@@ -16,11 +16,13 @@ WISH = "include_usage"
 
 def usage_wish(request: ChatRequest, policy: str, *, refused: bool) -> Mapping[str, Any]:
     """
-    Return the field to add; nothing where the client has said yes or no itself, or the server refuses the field.
+    Return the field to add; nothing where the client has said yes or no itself or anything we do not
+    understand, or the server refuses the field.
     """
     options = request.data.get(OPTIONS)
     said = isinstance(options, dict) and WISH in options
-    if policy == "never" or refused or not request.stream or said:
+    odd = options is not None and not isinstance(options, dict)
+    if policy == "never" or refused or not request.stream or said or odd:
         return {}
     return {OPTIONS: {**(options if isinstance(options, dict) else {}), WISH: True}}
 

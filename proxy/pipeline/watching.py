@@ -5,10 +5,12 @@ Read along while an answer is relayed: usage and finish reason, without changing
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
 from proxy.chat.json import loads
 from proxy.chat.sse import DONE, SseEvent, SseSplitter
+from proxy.pipeline.guarded import guarded
 
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
 
@@ -69,9 +71,12 @@ class StreamWatcher:
             data = loads(event.data)
         except ValueError:
             return False
+        guarded("watch", partial(self._note, data), otherwise=None)
+        return self.strip_usage and is_usage_frame(data)
+
+    def _note(self, data: object) -> None:
         self.seen.usage = usage_of(data) or self.seen.usage
         self.seen.finish_reason = finish_reason_of(data) or self.seen.finish_reason
-        return self.strip_usage and is_usage_frame(data)
 
 
 def _tells_nothing(chunk: bytes) -> bool:

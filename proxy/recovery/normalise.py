@@ -49,6 +49,8 @@ _BYTES_REPR = re.compile(r"""\bb(?P<q>['"])(?P<body>.*?)(?<!\\)(?P=q)""", re.DOT
 _EMBEDDED = re.compile(r"""[{\[]\s*(?:\{\s*)?["']""")
 _PAIR = re.compile(r"""["'](?P<key>\w+)["']\s*:\s*(?:["'](?P<word>[\w .\-/]{1,80})["']|(?P<number>-?\d+)\b)""")
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_NO_COUNT = re.compile(r"\d[\d,._]{19,}")
+"""A run of digits that is no count of anything: patterns would try every part of it, for seconds."""
 _SPACE = re.compile(r"[ \t\r\f\v]+")
 _SENTENCE_END = re.compile(r"\. |[!?;。！？] ?")
 _CAMEL = re.compile(r"\b(?:max|min|num|input|prompt|context|seq|sequence|total|output|token|tokens)(?:[A-Z][a-z]+)+\b")
@@ -84,7 +86,7 @@ def normalise(body: bytes) -> Refusal:
     found = _Found()
     _walk(_parsed(raw), found, 0)
     texts = list(dict.fromkeys(text for text in found.texts if text))
-    text = fold("\n".join(texts)[:MAX_JOINED])
+    text = fold(_NO_COUNT.sub(" ", "\n".join(texts))[:MAX_JOINED])
     return Refusal(
         text=text,
         lines=sentences(text),
