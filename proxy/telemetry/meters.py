@@ -9,7 +9,6 @@ from math import isnan
 from typing import Any, Self, cast
 
 import prometheus_client
-from math import isnan
 from typing_extensions import override
 
 
