@@ -11,12 +11,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from copy import copy
-from fnmatch import fnmatchcase
 from hashlib import blake2b
 from typing import Any
 
 from proxy.chat.json import dumps, loads
 from proxy.pipeline.anchors import Anchors
+from proxy.pipeline.configured import ConfiguredWindows
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.fact_keys import key_of
 from proxy.pipeline.facts import Facts
@@ -56,7 +56,7 @@ class Knowledge:
         clock: Callable[[], float],
     ) -> None:
         self._upstreams = upstreams
-        self._models = models
+        self._windows = ConfiguredWindows(upstreams, models)
         self._discover = discover
         self._store = store
         self._tasks = tasks
@@ -65,7 +65,6 @@ class Knowledge:
         self._limits: OrderedDict[tuple[str, str], LearnedLimits] = OrderedDict()
         self.anchors = Anchors(store, tasks)
         self._table: dict[str, Window] = {}
-        self._sizes: dict[tuple[str, str], int | None] = {}
         self._lessons = [0]  # how often a limit changed; one number for all copies
 
     def renewed(
@@ -75,8 +74,8 @@ class Knowledge:
         Return the same knowledge under other settings: what either learns, both know.
         """
         other = copy(self)
-        other._upstreams, other._models, other._discover = upstreams, models, discover  # noqa: SLF001 - it is one of us
-        other._sizes = {}  # noqa: SLF001
+        other._upstreams, other._discover = upstreams, discover  # noqa: SLF001 - it is one of us
+        other._windows = ConfiguredWindows(upstreams, models)  # noqa: SLF001
         return other
 
     async def window(self, exchange: Exchange, model: str, *, discovered: int | None = None) -> Window:
@@ -281,18 +280,7 @@ class Knowledge:
         return self._upstreams[exchange.party.upstream].max_body
 
     def _configured(self, exchange: Exchange, model: str) -> int | None:
-        key = (exchange.party.upstream, model)
-        if key not in self._sizes:
-            if len(self._sizes) >= MOST_MODELS:
-                self._sizes.clear()
-            self._sizes[key] = self._look_up(exchange, model)
-        return self._sizes[key]
-
-    def _look_up(self, exchange: Exchange, model: str) -> int | None:
-        for glob, settings in self._models.items():
-            if settings.context_window and fnmatchcase(model, glob):
-                return settings.context_window
-        return self._upstreams[exchange.party.upstream].context_window
+        return self._windows.of(exchange.party.upstream, model)
 
 
 def _key(exchange: Exchange, model: str) -> str:
