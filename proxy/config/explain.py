@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from proxy.config.catalogue import model_at, settings
 from proxy.config.mistakes import Path
 
+_ONE_LETTER = 0.9
 _PLAIN = {
     "bool_parsing": "should be true or false",
     "bool_type": "should be true or false",
@@ -81,7 +82,8 @@ def _unknown(path: Path) -> str:
     word = str(path[-1])
     model = model_at(path[:-1])
     known = list(model.model_fields) if model else []
-    if not get_close_matches(word.lower(), known, n=1, cutoff=0.6):
+    # The right name in the wrong place is likelier than a name with two slips in it, and not than one with a letter less.
+    if not get_close_matches(word.lower(), known, n=1, cutoff=_ONE_LETTER):
         elsewhere = [setting.path for setting in settings() if setting.name == word]
         if elsewhere:
             return f"is unknown here; it belongs at {elsewhere[0]}"

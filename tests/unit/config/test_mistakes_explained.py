@@ -14,6 +14,7 @@ listen: localhost                         # listen: is no address
 workers: 0                                # workers: should be at least 1
 wokers: 2                                 # wokers: is unknown; did you mean workers?
 threshold_percent: 0.5                    # threshold_percent: is unknown here; it belongs at compaction.threshold_percent
+mode: observe                             # mode: is unknown here; it belongs at compaction.mode
 workers: 3                                # workers: is written twice, first on line 2
 disclose: perhaps                         # disclose: should be true or false
 plugins_dir: plugins                      # plugins_dir: should be an absolute path
