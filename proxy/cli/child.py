@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import click
+
 LOOPBACK = "127.0.0.1"
 _READY_WITHIN_TRIES = 300
 _PROBE_SECONDS = 1.0
@@ -70,13 +72,18 @@ def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """
     try:
         process = subprocess.Popen(command, env=dict(environ))  # noqa: S603 - the user asked for it
-    except FileNotFoundError:
-        return _NOT_FOUND
-    except OSError:
-        return _NOT_EXECUTABLE
+    except FileNotFoundError as fault:
+        return _told(command, fault, _NOT_FOUND)
+    except OSError as fault:
+        return _told(command, fault, _NOT_EXECUTABLE)
     with process, _signals_for(process):
         code = process.wait()
     return code if code >= 0 else 128 - code
+
+
+def _told(command: Sequence[str], fault: OSError, code: int) -> int:
+    click.echo(f"concertina run: {command[0]}: {fault.strerror}", err=True)
+    return code
 
 
 def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int, pause: Callable[[], None]) -> None:

@@ -145,8 +145,11 @@ def test_being_told_to_end_is_handed_on() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("no-such-command-4711", 127), ("/", 126)])
-def test_a_command_that_cannot_be_run_ends_as_in_a_shell(name: str, expected: int) -> None:
+def test_a_command_that_cannot_be_run_ends_as_in_a_shell(
+    name: str, expected: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     """
-    Not found, or found and not to be executed.
+    Not found, or found and not to be executed; which, and why, is said.
     """
     assert run_command([name], {"PATH": os.defpath}) == expected
+    assert capsys.readouterr().err.startswith(f"concertina run: {name}: ")
