@@ -60,7 +60,8 @@ def serve(settings: AppSettings, read: Read | None = None) -> int:
             return _serve_in_workers(written)
         return _in_loop(partial(_serve, written, environment()))
     except OSError as fault:
-        log.critical("proxy.cannot_listen", listen=settings.listen, fault=str(fault))
+        hint = "concertina doctor tells what is in the way"
+        log.critical("proxy.cannot_listen", listen=settings.listen, fault=fault.strerror or str(fault), hint=hint)
         return 1
 
 
