@@ -33,6 +33,7 @@ RESUME_ONLY = ("x-concertina-mode", "recover")
 """In this mode a record is resumed where there is one, and nothing is compacted anew."""
 T = TypeVar("T")
 _SHORT_ID = 12
+_COLUMNS = f"{'id':12}  {'begun (UTC)':16}  {'ended by':10}  {'saved':>24}  model and title"
 
 
 @click.group()
@@ -58,6 +59,8 @@ def list_sessions(config: Path | None, limit: int, as_json: bool) -> None:
     List the newest sessions; each compaction begins one.
     """
     found = from_store(settings_or_exit(config, need_upstream=False), lambda history: history.sessions(limit))
+    if found and not as_json:
+        click.echo(_COLUMNS)
     for session in found:
         click.echo(_json(session) if as_json else _line(session))
     if not found and not as_json:
@@ -74,10 +77,11 @@ def show(session_id: str, config: Path | None, as_json: bool) -> None:
     """
     detail = from_store(settings_or_exit(config, need_upstream=False), lambda history: session_of(history, session_id))
     if detail is None:
-        fail(f"no session {session_id} in the store")
+        fail(f"no session of the store, or more than one, has an id that begins with {session_id}")
     if as_json:
         click.echo(orjson.dumps(asdict(detail)).decode())
         return
+    click.echo(_COLUMNS)
     for session in detail.lineage:
         click.echo(_line(session))
     click.echo(f"\nid {detail.session.id}\ndepth {detail.session.depth}   model {detail.session.model}")
@@ -203,7 +207,7 @@ async def _asked(settings: AppSettings, ask: Callable[[History], Awaitable[T]]) 
 
 def _line(session: Session) -> str:
     begun = datetime.fromtimestamp(session.started, UTC).strftime("%Y-%m-%d %H:%M")
-    end = session.reason or "open"
+    end = session.reason or "still open"
     saved = f"{session.tokens_saved:,} tokens saved"
     marks = " degraded" if session.degraded else ""
     return f"{session.id[:_SHORT_ID]}  {begun}  {end:10}  {saved:>24}  {session.model}  {session.title}{marks}"

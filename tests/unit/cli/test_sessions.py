@@ -40,10 +40,11 @@ def run(runner: CliRunner, config: Path, *words: str) -> Result:
 
 def test_lists_the_newest_first(runner: CliRunner, config: Path) -> None:
     """
-    A line each: id, time, state, tokens saved, title.
+    A line each, under the names of its parts: id, time, what ended it, tokens saved, title.
     """
-    lines = run(runner, config, "list").stdout.splitlines()
+    columns, *lines = run(runner, config, "list").stdout.splitlines()
 
+    assert columns.split()[0] == "id"
     assert [line.split()[0] for line in lines] == ["bbbb1", "aaaa1", "bbbb2"]
     assert "Fix the login bug (2)" in lines[0]
     assert "2001-09-09 01:46" in lines[1]
