@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from proxy.cli.demo_report import COLUMNS, NEXT, Found, direct_lines, line, table
+from proxy.cli.demo_report import COLUMNS, LEGEND, NEXT, Found, direct_lines, line, table
 from proxy.cli.options import EXIT_FAILURE
 from proxy.cli.replay import Replayer, Request, Turn, parse_conversations, requests
 from proxy.config.settings import AppSettings
@@ -150,7 +150,7 @@ async def _directly(stage: Stage, url: str, asked: Sequence[Request]) -> list[Tu
 
 
 async def _through(stage: Stage, url: str, asked: Sequence[Request]) -> list[Turn]:
-    _say(stage, f"2. Through Concertina: base_url={url}, all else the same", COLUMNS)
+    _say(stage, f"2. Through Concertina: base_url={url}, all else the same", LEGEND, COLUMNS)
     found: list[Turn] = []
     task = stage.progress.add_task("through Concertina", total=len(asked))
     async with _client(stage.openai, url) as client:

@@ -12,6 +12,7 @@ from rich.table import Table
 from proxy.cli.replay import Turn
 
 COLUMNS = f"{'turn':>5} {'rows':>5} {'before':>8} {'after':>8}  {'action':<12} {'summaries':>9}  prefix kept"
+LEGEND = "Prompt tokens before and after the proxy; prefix kept: the API's prompt cache of the turn before can be used."
 NEXT = (
     "Next: put it in front of an API of your own, and change only the base URL of your client:",
     "  concertina serve --upstream https://api.openai.com/v1",
@@ -89,12 +90,17 @@ def _rows(found: Found) -> list[tuple[str, str, str]]:
         ("turns played", f"{len(found.direct)} of {found.asked}", f"{len(found.proxied)} of {found.asked}"),
         ("first refusal", _first_refusal(found.direct), _first_refusal(found.proxied)),
         ("turns answered", str(answered), str(sum(turn.ok for turn in found.proxied))),
-        ("turns failed", f"{len(found.direct) - answered} seen, {found.too_large} by size", str(found.failures)),
-        ("prompt tokens, whole session", f"{found.whole_tokens:,} (if it could)", f"{sent:,}"),
+        ("turns failed", _failed_directly(found, len(found.direct) - answered), str(found.failures)),
+        ("prompt tokens, whole session", f"{found.whole_tokens:,}, had all fitted", f"{sent:,}"),
         ("summariser calls", "-", str(found.summary_calls)),
         ("prompt tokens of those", "-", f"{found.summary_tokens:,}"),
         ("prefixes kept", "-", f"{sum(judged)} of {len(judged)}"),
     ]
+
+
+def _failed_directly(found: Found, refused: int) -> str:
+    untried = max(0, found.too_large - refused)
+    return f"{refused}, and {untried} too large to try" if untried else str(refused)
 
 
 def _first_refusal(turns: Sequence[Turn]) -> str:

@@ -7,8 +7,9 @@ from click.testing import CliRunner
 from proxy.chat.json import dumps, loads
 from proxy.chat.messages import is_assistant, is_tool_result, is_user, tool_calls
 from proxy.cli.demo import bundled, openai_or_exit, proxy_settings
+from proxy.cli.demo_report import Found, table
 from proxy.cli.main import main
-from proxy.cli.replay import parse_conversations, requests
+from proxy.cli.replay import Turn, parse_conversations, requests
 from proxy.errors import SettingsError
 
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts/make_demo_session.py"
@@ -60,6 +61,20 @@ def test_a_turn_that_fails_through_the_proxy_fails_the_demo(runner: CliRunner, t
 
     assert result.exit_code == 1, result.output
     assert "failed: 400" in result.output
+
+
+def test_what_was_refused_is_told_apart_from_what_was_not_tried() -> None:
+    """
+    The direct way ends at the first refusal; the rest is judged by its size alone.
+    """
+    direct = [Turn(number=1, rows=2, ok=True), Turn(number=2, rows=4, ok=False, error="400")]
+    through = [Turn(number=n, rows=2 * n, ok=True) for n in range(1, 6)]
+    found = Found(
+        asked=5, whole_tokens=9, too_large=4, direct=direct, proxied=through, summary_calls=0, summary_tokens=0
+    )
+    [told, proxied] = [list(column.cells)[3] for column in table(found).columns[1:]]
+
+    assert (told, proxied) == ("1, and 3 too large to try", "0")
 
 
 def test_says_how_to_get_the_client_where_it_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
