@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,6 +135,30 @@ def free_or_skip() -> None:
             socket.create_server(("127.0.0.1", port)).close()
         except OSError:
             pytest.skip(f"port {port}, which the README names, is taken here")
+
+
+@pytest.mark.slow
+async def test_the_first_steps_lead_to_a_compacted_answer(
+    upstream_factory: Any, proxy_factory: Any, tmp_path: Path
+) -> None:
+    """
+    As the page says: passed through, compacted once, and reused from then on.
+    """
+    pytest.importorskip("openai")
+    [program] = [param.values[0] for param in blocks("python", [ROOT / "docs/getting-started.md"])]
+    proxied = await proxy_factory((await upstream_factory(window=8_192)).url, upstream={"context_window": 8_192})
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", program),
+        env={**os.environ, "OPENAI_BASE_URL": proxied.url, "NO_PROXY": "127.0.0.1"},
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    printed, _ = await process.communicate()
+    actions = [line.split()[1] for line in printed.decode().splitlines()]
+
+    assert len(actions) == 40
+    assert list(dict.fromkeys(actions)) == ["passthrough", "compacted", "reused"]
+    assert actions.count("compacted") == 1
 
 
 @pytest.mark.slow
