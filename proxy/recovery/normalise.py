@@ -53,8 +53,10 @@ _NO_COUNT = re.compile(r"\d[\d,._]{19,}")
 """A run of digits that is no count of anything: patterns would try every part of it, for seconds."""
 _SPACE = re.compile(r"[ \t\r\f\v]+")
 _SENTENCE_END = re.compile(r"\. |[!?;。！？] ?")
-_CAMEL = re.compile(r"\b(?:max|min|num|input|prompt|context|seq|sequence|total|output|token|tokens)(?:[A-Z][a-z]+)+\b")
-_HUMP = re.compile(r"(?=[A-Z])")
+_CAMEL = re.compile(
+    r"\b(?:max|min|num|input|prompt|context|seq|sequence|total|output|token|tokens)(?:[A-Z][a-z]+)+\b|\b(?:[A-Z][a-z]+){2,}(?<=Exceeded|.TooLong|TooLarge|Overflow)(?:Error|Exception)?\b"
+)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DECODER = json.JSONDecoder(strict=False)
 
 

@@ -42,7 +42,7 @@ class NumberRow:
 
 
 _LIMIT_NOUN = (
-    r"(?:context(?:[ _-](?:window|length|size|limit|capacity))?|max_(?:model|seq|input|prompt|context|total)_(?:len|length|tokens)|session_len|n_ctx|ctx"
+    r"(?:context(?:[ _-](?:window|length|size|limit|capacity|budget))?|max_(?:model|seq|input|prompt|context|total)_(?:len|length|tokens)|session_len|n_ctx|ctx"
     r"|(?:sequence|model|input|prompt|allowed) (?:length|limit|size)|token limit|tokens limit|configured limit|max(?:imum)?(?: allowed)?(?: number of)?(?: input| prompt| context| total| message)* (?:tokens|length|limit|size)|window|kv cache"
     r"|上下文(?:长度|窗口)?|最大长度|コンテキスト長?|컨텍스트 ?(?:길이)?|kontextfenster|kontextlänge|longueur de contexte|longitud (?:máxima )?de contexto)"
 )
@@ -59,6 +59,9 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"(?:context|window|room|capacity)[^\d\n]{0,12} for {prompt} tokens", "no deployment with a large enough context window for 90000 tokens", {"prompt": 90000}),
     NumberRow(r"(?:prompt|input)[^\d\n]{0,20}{prompt}[^\d\n]{0,30}(?:max_\w+|completion|output)[^\d\n]{0,12}{output}[^\d\n]{0,16}(?:exceeds?|>|is (?:more|greater))", "prompt length 8000 and max_gen_len 2000 exceeds 9000", {"prompt": 8000, "output": 2000}),
     NumberRow(rf"{CONTEXT}[ =:(]*{{limit}}\)? ?<=? ?(?:prompt|input)\w*[ =:(]*{{prompt}}", "max_seq_len 8000 < prompt 9000", {"limit": 8000, "prompt": 9000}),
+    NumberRow(r"\b(?:prompt|input)\w* ?[=:] ?{prompt}[,;] ?(?:completion|output|max\w*|answer)\w* ?[=:] ?{output}[,;] ?(?:limit|max\w*|window|context)\w* ?[=:] ?{limit}", "prompt=9000, completion=500, limit=8000", {"prompt": 9000, "output": 500, "limit": 8000}),
+    NumberRow(r"{prompt} of {limit} tokens", "8000 of 8100 tokens are taken by the prompt", {"prompt": 8000, "limit": 8100}),
+    NumberRow(r"you have {prompt} ?\+ ?{output}", "at most 8000; you have 7900 + 500", {"prompt": 7900, "output": 500}),
     NumberRow(r"= ?{prompt} ?>=? ?(?:n_ctx|max\w*) ?= ?{limit}", "n_past + n_prompt = 4411 > n_ctx = 4100", {"prompt": 4411, "limit": 4100}),
     NumberRow(r"n_keep: ?{prompt} >= n_ctx: ?{limit}", "(n_keep: 9000 >= n_ctx: 4100)", {"prompt": 9000, "limit": 4100}),
     NumberRow(r"{prompt} of text input, {tools} of tool input", "about 90000 tokens (60000 of text input, 20000 of tool input, 10000 in the output)", {"prompt": 80000}),
@@ -83,9 +86,9 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"{prompt}(?: tokens?)? ?>=? ?{limit}", "prompt is too long: 9100 tokens > 8000 maximum", {"prompt": 9100, "limit": 8000}),
     NumberRow(r"\brequested:? {total} tokens", "Context window exceeded: requested 12000 tokens", {"total": 12000}),
     NumberRow(r"(?:exceed\w*|reached|(?:longer|larger|greater|bigger|more|higher) than|over|overflow\w*|above|past|beyond|cannot exceed|must not exceed|fit (?:in|into)|超过\w*|超出\w*|überschr\w*|überst\w*|dépasse|supera|exced\w*|превыш\w*|초과)~60~{limit}", "the prompt exceeds the model's context of 9000", {"limit": 9000}),
-    NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|:|=|는|은|は)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
-    NumberRow(r"{limit}[ -](?:tokens? )?(?:maximum|max\b|limit|at most|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
-    NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
+    NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|,|:|=|는|은|は)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
+    NumberRow(r"{limit}[ -](?:tokens? |jetons )?(?:au )?(?:maximum|max\b|limit|at most|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
+    NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|最多(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
     NumberRow(r"(?:\b(?:to|stay|keep\w*|is|remain) (?:below|under|within)|máx\w*|max\w*|limite?)[.: ]{1,3}{limit}", "shorten it to below 9000 tokens", {"limit": 9000}),
     NumberRow(r"(?:\b(?:model|engine|deployment|server|endpoint)s? (?:only )?(?:has|takes|holds|reads|serves|allows)(?: up to)?|최대|tối đa|maksim\w*|höchstens|maximaal|en fazla|не (?:более|больше)) ?{limit}", "model has 9000", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),

@@ -28,6 +28,8 @@ FILES = (
     "wordings_ninth.jsonl",
     "wordings_tenth.jsonl",
     "wordings_eleventh.jsonl",
+    "wordings_twelfth.jsonl",
+    "wordings_thirteenth.jsonl",
 )
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
