@@ -279,6 +279,13 @@ class Knowledge:
         """
         return self._upstreams[exchange.party.upstream].max_body
 
+    def configured_output(self, model: str) -> int | None:
+        """
+        Return the configured tokens of an answer.
+        """
+        fitting = (settings.max_output for glob, settings in self._models.items() if fnmatchcase(model, glob))
+        return next((most for most in fitting if most is not None), None)
+
     def _configured(self, exchange: Exchange, model: str) -> int | None:
         return self._windows.of(exchange.party.upstream, model)
 

@@ -1,5 +1,5 @@
 """
-What an upstream said of ``max_tokens``, kept so that the next request need not be refused for it again.
+What is known of ``max_tokens``, from the settings or an upstream, so that no request need be refused for it again.
 """
 
 from __future__ import annotations
@@ -66,9 +66,10 @@ class OutputLimits:
         if asked is None:
             return None
         cap = self._knowledge.stated(exchange, OUTPUT_CAP + request.model)
+        configured = self._knowledge.configured_output(request.model)
         window = self._knowledge.stated(exchange, OUTPUT_SUM + request.model)
         beside = None if window is None or prompt + asked <= window else window - prompt - margin_of(window)
-        most = min((limit for limit in (cap, beside) if limit is not None), default=asked)
+        most = min((limit for limit in (cap, configured, beside) if limit is not None), default=asked)
         return most if most < asked else None
 
 

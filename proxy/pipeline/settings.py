@@ -214,7 +214,11 @@ class ModelSettings(Settings):
     """
 
     context_window: int | None = Field(default=None, ge=1, description="Context window in tokens.")
-    max_output: int | None = Field(default=None, ge=1, description="Largest answer in tokens.")
+    max_output: int | None = Field(
+        default=None,
+        ge=1,
+        description="Largest answer in tokens: a request that asks for more asks for that many, where `clamp_max_tokens` is on.",
+    )
     encoding: Annotated[str, AfterValidator(_check_encoding)] | None = Field(
         default=None,
         description="`o200k_base`, the only vocabulary in the package; other tokenizers are met by calibration.",

@@ -58,7 +58,7 @@ class StoreSettings(Settings):
     keep_views: bool = Field(
         default=False, description="Keep views from before and after a compaction for the dashboard."
     )
-    archive: bool = Field(default=False, description="Keep what is folded, for export and recall.")
+    archive: bool = Field(default=False, description="Keep what is folded, for `concertina sessions export`.")
     namespace: Annotated[str, AfterValidator(_check_namespace)] = Field(
         default="credential",
         description="Who shares records: one `credential`, everybody (`shared`), or by `header:NAME` (needs client_keys).",

@@ -53,6 +53,21 @@ async def test_a_cap_is_kept_from_then_on(world_factory: Any) -> None:
     assert world.sent.fields["max_tokens"] == 1_000
 
 
+@pytest.mark.parametrize("clamps", [True, False])
+async def test_a_configured_cap_spares_the_first_refusal(world_factory: Any, clamps: bool) -> None:
+    """
+    Of a short request as well; only where lowering ``max_tokens`` is allowed.
+    """
+    models = {"other-*": {"max_output": 10}, "sim-*": {"max_output": 1_000}}
+    world = await world_factory(sim={"max_output": 1_000}, models=models, recovery={"clamp_max_tokens": clamps})
+    await world.chat([user("hello")], max_tokens=5_000)
+    met = (statuses(world), world.sent.fields["max_tokens"])
+    await world.chat([user("hello")], max_tokens=900)
+
+    assert met == (([200], 1_000) if clamps else ([400], 5_000))
+    assert world.sent.fields["max_tokens"] == 900
+
+
 async def test_what_fits_stays_byte_for_byte(world_factory: Any) -> None:
     """
     A lesson about large outputs changes no request that asks for little.
