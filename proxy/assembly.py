@@ -93,17 +93,18 @@ def serving_of(settings: AppSettings, core: Core, knowledge: Knowledge) -> Servi
     sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
     identifier = Identifier(core.secret, namespace=settings.store.namespace)
     viewer = Viewer(settings.limits.json_depth)
-    chat = _chat(settings, core, knowledge, sending)
     shared = (core.counter, core.router, identifier, knowledge, viewer)
+    parts = Parts(*shared, core.store, core.work, core.tasks, core.clock)
+    chat = _chat(settings, core, parts, sending)
     return Serving(
         Handlers(chat, Passing(PassthroughHandler(core.client, sending.of_request), core.router)),
-        Parts(*shared, core.store, core.work, core.tasks, core.clock),
+        parts,
         Diagnosing(knowledge, identifier, core.discovery, core.vocabulary, clock=core.clock),
     )
 
 
-def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Sending) -> ChatCompletions:
-    identifier = Identifier(core.secret, namespace=settings.store.namespace)
+def _chat(settings: AppSettings, core: Core, parts: Parts, sending: Sending) -> ChatCompletions:
+    identifier, knowledge = parts.identifier, parts.knowledge
     planning = make_planning(_groundwork(settings, core, knowledge, sending), identifier, knowledge, core.store)
     learning = Learning(knowledge, metrics=core.metrics)
     return ChatCompletions(
@@ -121,7 +122,7 @@ def _chat(settings: AppSettings, core: Core, knowledge: Knowledge, sending: Send
                 clock=core.clock,
             ),
             core.metrics,
-            Viewer(settings.limits.json_depth),
+            parts.viewer,
             core.tracer,
         ),
         clock=core.clock,

@@ -22,7 +22,7 @@ def answer(value: object, *, status: int = 200) -> web.Response:
 
 def refusal(status: int, message: str, code: str, *, headers: Mapping[str, str] | None = None) -> web.Response:
     """
-    Return an error, shaped as on the main port.
+    Return an error by its *code*.
     """
     body = dumps({"error": {"message": message, "code": code}})
     return web.Response(status=status, body=body, content_type=JSON, headers=headers)

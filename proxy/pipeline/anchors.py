@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from proxy.chat.json import dumps, loads
+from proxy.pipeline.conversations import beginning
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.tasks import TaskKeeper
@@ -19,8 +20,6 @@ from proxy.tokens.calibration import Anchor
 
 MOST_ANCHORS = 20_000
 KEPT_SECONDS = 86_400.0
-EARLY_ROW = 3
-"""A conversation is told from others by its first rows, up to this one; what grows has these in common."""
 
 
 class Anchors:
@@ -84,7 +83,7 @@ def _key(exchange: Exchange, model: str, digest: str) -> str:
 
 
 def _fact(exchange: Exchange, model: str, digests: Sequence[str]) -> str:
-    return f"anchor:{exchange.party.upstream}:{model}:{digests[min(len(digests) - 1, EARLY_ROW)]}"
+    return f"anchor:{exchange.party.upstream}:{model}:{beginning(digests)}"
 
 
 def _read(raw: bytes | None) -> tuple[str, Anchor] | None:

@@ -19,6 +19,7 @@ from proxy.records.store import RecordStore
 from proxy.telemetry.metrics import Metrics
 
 KEY_BYTES = 16
+EARLY_ROW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,13 @@ class Identity:
         Return the digest of the first *covered* rows; those of no row at all is the empty string's place.
         """
         return self.digests[covered - 1] if covered else ""
+
+
+def beginning(digests: Sequence[str]) -> str:
+    """
+    Return the digest by which a conversation is told from others, whatever it grows to: that of its first rows.
+    """
+    return digests[min(len(digests) - 1, EARLY_ROW)]
 
 
 @dataclass(frozen=True, slots=True)

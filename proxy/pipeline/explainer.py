@@ -1,5 +1,5 @@
 """
-Explain requests with the parts that serve them: no model is asked, nothing is sent, nothing is kept.
+Explain requests with the parts that serve them: no model is asked, no request goes on, no record is kept.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Literal
 
 from proxy.errors import ProxyError, StoreError
 from proxy.pipeline.ahead import Ahead
+from proxy.pipeline.conversations import beginning
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.groundwork import Groundwork
 from proxy.pipeline.guarded import guarded_async
@@ -23,8 +24,6 @@ from proxy.records.store import RecordStore
 
 MOST_AT_ONCE = 16
 MOST_FRUITLESS = 10_000
-EARLY_ROW = 3
-"""Before its first compaction a conversation is told from others by its first rows, up to this one."""
 LOOK_SECONDS = 0.25
 """How often a request that waits asks whether another replica is done."""
 
@@ -151,5 +150,5 @@ def _lineage(scene: Scene) -> str:
     Return what one conversation is called while something is prepared for it, on whichever replica.
     """
     live, identity = scene.known.live, scene.identity
-    digest = identity.digests[min(len(identity.digests) - 1, EARLY_ROW)]
-    return "prepare:" + (live.key if live is not None else f"{identity.scope}:{identity.model}:{digest}")
+    early = f"{identity.scope}:{identity.model}:{beginning(identity.digests)}"
+    return "prepare:" + (live.key if live is not None else early)

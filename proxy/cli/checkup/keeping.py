@@ -13,6 +13,7 @@ from proxy.errors import SettingsError, StoreError
 from proxy.records.open import open_store
 from proxy.records.settings import StoreSettings
 from proxy.records.store import RecordStore, StoreState
+from proxy.tokens.table import ENCODING_NAME
 from proxy.tokens.vocabulary import Vocabulary
 
 STORE, TABLES = "store", "token tables"
@@ -63,5 +64,5 @@ async def check_tables(vocabulary: Vocabulary) -> Finding:
         advice = (
             "install the package again: pip install --force-reinstall concertina-proxy; until then sizes are estimates"
         )
-        return fault(TABLES, "o200k_base", "are missing or damaged", advice)
-    return ok(TABLES, "o200k_base", "are loaded: counts are exact")
+        return fault(TABLES, ENCODING_NAME, "are missing or damaged", advice)
+    return ok(TABLES, ENCODING_NAME, "are loaded: counts are exact")

@@ -4,9 +4,10 @@ Which window each route's models have, where the number comes from, and what was
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from proxy.cli.checkup.finding import Finding, fault, note, ok
+from proxy.cli.explain_report import ORIGINS
 from proxy.pipeline.diagnosis import Diagnosing, Diagnosis, models_to_ask
 from proxy.pipeline.settings import RouteSettings
 from proxy.upstream.wire import Headers
@@ -14,12 +15,6 @@ from proxy.upstream.wire import Headers
 CHECK = "window"
 MOST_MODELS = 8
 """Models of one route that are looked up where the configuration names none."""
-ORIGINS: Mapping[str, str] = {
-    "config": "from the configuration",
-    "upstream": "stated by the upstream",
-    "learned": "learned from a refusal",
-    "table": "from the built-in table",
-}
 _ANY = ""
 _MODEL = "(any)"
 
