@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NoReturn
 
 import click
 
@@ -17,6 +18,7 @@ LOOPBACK = "127.0.0.1"
 _READY_WITHIN_TRIES = 300
 _PROBE_SECONDS = 1.0
 _STOP_SECONDS = 5.0
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 
@@ -57,8 +59,12 @@ def running_proxy(
     Keep the proxy that *command* starts running, from when it answers until the block ends.
 
     It has a session of its own: Ctrl-C in an interactive client cancels an answer there, and must not end the proxy.
+    So whatever ends us, be it a terminal that is closed, has to end it first.
     """
-    with subprocess.Popen(command, env=dict(environ), stdout=2, start_new_session=True) as process:  # noqa: S603 - our own command
+    with (
+        _handled(dict.fromkeys(_ENDING, _leave)),
+        subprocess.Popen(command, env=dict(environ), stdout=2, start_new_session=True) as process,  # noqa: S603 - our own command
+    ):
         try:
             _wait_until_it_answers(process, port, pause)
             yield
@@ -68,7 +74,7 @@ def running_proxy(
 
 def run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """
-    Run *command* in the foreground and return its exit code, as a shell would; SIGTERM is handed on.
+    Run *command* in the foreground and return its exit code, as a shell would; SIGTERM and SIGHUP are handed on.
     """
     try:
         process = subprocess.Popen(command, env=dict(environ))  # noqa: S603 - the user asked for it
@@ -118,14 +124,29 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def _signals_for(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """
-    Leave Ctrl-C to the command, which the terminal sends it to as well, and hand SIGTERM on to it.
+    Leave Ctrl-C to the command, which the terminal sends it to as well, and hand on to it what tells us to end.
     """
-    before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: process.terminate()),
-    }
+
+    def hand_on(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    with _handled({signal.SIGINT: signal.SIG_IGN, **dict.fromkeys(_ENDING, hand_on)}):
+        yield
+
+
+@contextmanager
+def _handled(handlers: Mapping[int, Callable[[int, object], object] | signal.Handlers]) -> Iterator[None]:
+    """
+    Handle signals while the block runs; one that is ignored, as under nohup, stays so.
+    """
+    wanted = {number: handler for number, handler in handlers.items() if signal.getsignal(number) != signal.SIG_IGN}
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)

@@ -2,6 +2,8 @@ import os
 import signal
 import socket
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -135,13 +137,39 @@ def test_ctrl_c_is_the_commands_alone() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_being_told_to_end_is_handed_on() -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_being_told_to_end_is_handed_on(number: int) -> None:
     """
     The command ends, and then the proxy.
     """
-    code = "import os, signal; os.kill(os.getppid(), signal.SIGTERM); signal.pause()"
+    code = f"import os, signal; os.kill(os.getppid(), {int(number)}); signal.pause()"
 
-    assert run_command(python(code), os.environ) == 128 + signal.SIGTERM
+    assert run_command(python(code), os.environ) == 128 + number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_being_told_to_end_before_the_command_runs_ends_the_proxy(number: int, tmp_path: Path) -> None:
+    """
+    Nobody else would: it does not belong to the terminal.
+    """
+    note = tmp_path / "pid"
+    code = f"import os, pathlib, time; pathlib.Path({str(note)!r}).write_text(str(os.getpid())); time.sleep(60)"
+
+    def pause() -> None:
+        if note.exists() and note.read_text():
+            os.kill(os.getpid(), number)
+        time.sleep(0.05)
+
+    with (
+        pytest.raises(SystemExit) as caught,
+        running_proxy(python(code), environ=os.environ, port=free_port(), pause=pause),
+    ):
+        pytest.fail("the block must not be entered")
+
+    assert caught.value.code == 128 + number
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
 
 
 @pytest.mark.parametrize(("name", "expected"), [("no-such-command-4711", 127), ("/", 126)])
