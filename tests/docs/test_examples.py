@@ -142,7 +142,7 @@ async def test_the_first_steps_lead_to_a_compacted_answer(
     upstream_factory: Any, proxy_factory: Any, tmp_path: Path
 ) -> None:
     """
-    As the page says: passed through, compacted once, and reused from then on.
+    As the page says: passed through, compacted, and reused from then on.
     """
     pytest.importorskip("openai")
     [program] = [param.values[0] for param in blocks("python", [ROOT / "docs/getting-started.md"])]
@@ -158,7 +158,6 @@ async def test_the_first_steps_lead_to_a_compacted_answer(
 
     assert len(actions) == 40
     assert list(dict.fromkeys(actions)) == ["passthrough", "compacted", "reused"]
-    assert actions.count("compacted") == 1
 
 
 @pytest.mark.slow
