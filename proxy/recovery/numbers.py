@@ -60,6 +60,8 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"(?:prompt|input)[^\d\n]{0,20}{prompt}[^\d\n]{0,30}(?:max_\w+|completion|output)[^\d\n]{0,12}{output}[^\d\n]{0,16}(?:exceeds?|>|is (?:more|greater))", "prompt length 8000 and max_gen_len 2000 exceeds 9000", {"prompt": 8000, "output": 2000}),
     NumberRow(rf"{CONTEXT}[ =:(]*{{limit}}\)? ?<=? ?(?:prompt|input)\w*[ =:(]*{{prompt}}", "max_seq_len 8000 < prompt 9000", {"limit": 8000, "prompt": 9000}),
     NumberRow(r"\b(?:prompt|input)\w* ?[=:] ?{prompt}[,;] ?(?:completion|output|max\w*|answer)\w* ?[=:] ?{output}[,;] ?(?:limit|max\w*|window|context)\w* ?[=:] ?{limit}", "prompt=9000, completion=500, limit=8000", {"prompt": 9000, "output": 500, "limit": 8000}),
+    NumberRow(r"requested {prompt} tokens, (?:but )?(?:have|has|only) {limit}", "Requested 9000 tokens, have 8000", {"prompt": 9000, "limit": 8000}),
+    NumberRow(r"max(?:imum)? tokens for (?:the )?(?:prompt|input):? {limit}", "max tokens for prompt 6000", {"limit": 6000}),
     NumberRow(r"{prompt} of {limit} tokens", "8000 of 8100 tokens are taken by the prompt", {"prompt": 8000, "limit": 8100}),
     NumberRow(r"you have {prompt} ?\+ ?{output}", "at most 8000; you have 7900 + 500", {"prompt": 7900, "output": 500}),
     NumberRow(r"= ?{prompt} ?>=? ?(?:n_ctx|max\w*) ?= ?{limit}", "n_past + n_prompt = 4411 > n_ctx = 4100", {"prompt": 4411, "limit": 4100}),
@@ -96,6 +98,7 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(rf"{{prompt}} (?:{TOKENS})?[^\d\n]{{0,30}}(?:exceed\w*|(?:is|are|were|was) (?:longer|larger|greater|bigger|more)|over\b|>|which does not fit|won't fit|überschr\w*|超过|超出)", "request (9100 tokens) exceeds the available context size", {"prompt": 9100}),
     NumberRow(r"(?:requested|received|given|got|but|request contains|contains|you (?:sent|have passed|passed)|request input token count|count(?: of)?|length(?: of)?|input tokens|prompt tokens|prompt of|need[s]?|actual)(?: is|:| about| at least| the request contains)* ?\(?{prompt}", "Requested input length 9100 exceeds maximum input length 8000", {"prompt": 9100}),
     NumberRow(rf"{CONTEXT}[^\d\n]{{0,16}}\({{limit}}[ )]", "för modellens kontextfönster (9000 token)", {"limit": 9000}),
+    NumberRow(rf"(?:limit\w*|max\w*|{CONTEXT})[^\d\n]{{0,24}}[:(] ?{{limit}}", "limit kontekstu modelu: 9000", {"limit": 9000}),
 )  # fmt: skip
 
 _COMPILED = tuple((row.compiled(), row.sure) for row in ROWS)

@@ -20,7 +20,7 @@ PROMPT = (
     r"|\bchat\b|\bsequences?\b|\bquery\b|\bthread\b"
     r"|提示词|提示詞|输入|輸入|对话|對話|历史|歷史|消息|会话|會話|内容|入力|プロンプト|会話|履歴|メッセージ|입력|프롬프트|대화|메시지"
     r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*|\binvoer\w*|\bgirdi\w*|\bistem\b|\bwejści\w*|\bpermintaan\b|\bpercakapan\b|hội thoại|đầu vào|الإدخال|المحادثة|\bsolicitação\b|\bpedido\b|\bconversa\b|\bmensagens\b|\brichiesta\b|\bconversazione\b|\bmessaggi\b|\brozmow\w*|\bsohbet\w*|\bkonuşma\w*|\bsamtal\w*|\bgesprek\w*|\bkonverzac\w*|\bkeskustelu\w*|beszélgetés\w*|บทสนทนา|trò chuyện|розмов\w*|ввод\w*|сообщени\w*|диалог\w*|истори[яию]|संदेश|प्रॉम्प्ट|इनपुट|बातचीत|השיחה|ההודעה|گفتگو|συνομιλία|\bmesaj\w*|\bkehote\w*)"
-    r"(?![ _-](?:ids?|names?|keys?|templates?|titles?|labels?|types?|roles?|index|indices)\b)"
+    r"(?![ _-](?:ids?|names?|keys?|templates?|titles?|labels?|types?|roles?|index|indices|variables?|groups?|counts?|batch\w*|queues?|processing|evaluation|cach\w+|parts?|blocks?|attachments?|costs?|fields?|retention|version)\b)"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
 TOKENS = r"(?:(?<![a-z_])tokens(?![a-z_])|\d ?k?[ -]?tokens?(?![a-z_])|(?<![a-z_])token(?:[ _-]?(?:counts?|limit|length|number|size|usage|total|max\w*|window|budget|sum)(?![a-z])| ?[数总限长个額额])|(?<=[个個数最大总的 ])token(?= ?[^a-z \d])|max(?:imum)? token(?![a-z])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*|\btoken(?:ów|y|ach|lar\w*|i)\b|(?:invoer|eingabe|input|prompt)-?tokens?\b|رموز|الرموز|टोकन|โทเค็น)"
@@ -38,7 +38,7 @@ EXCEEDS = (
     r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past (?:the|its|position|what)\b|no (?:more )?(?:free )?(?:slots?|room|space)\b|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) |over (?:model|token|context|max\w*|limit)"
     r"|cannot (?:exceed|be (?:greater|larger|longer|more))|above (?:the )?(?:max\w*|limit|allowed)|\breached\b|over[- ]?length|oversized?|over[- ]limit"
     r"|大于|多于|高于|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|너무 ?(?:길|많|큽|크)|넘"
-    r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele)|dépass\w*|trop (?:long|grand|de)\w*|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|превыш\w*|слишком (?:длин|больш|мног)\w*|перевищ\w*|занадто"
+    r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele|umfangreich|hoch)|dépass\w*|\btrop\b|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|más (?:larg|grand)\w*|превыш\w*|слишком|перевищ\w*|занадто"
     rf"|{MORE_TONGUES})"
 )
 # What is allowed, stated.
@@ -52,7 +52,7 @@ SHORTEN = (
 )
 # What the answer may have.
 OUTPUT = (
-    r"(?:max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)(?![a-z0-9_])|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
+    r"(?:max_tokens_to_sample|max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)(?![a-z0-9_])|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
     r"|(?:output|response|answer|reply) (?:length|limit|size)|(?:completion|generation) length|(?:completion|output|response|generation) (?:token )?budget|输出|出力トークン|출력 토큰|\bausgabe(?:länge|-?tokens?|limit)|(?:tokens?|longueur|longitud) de (?:sortie|salida|saída))"
 )
 

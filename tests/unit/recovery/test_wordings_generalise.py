@@ -30,6 +30,7 @@ FILES = (
     "wordings_eleventh.jsonl",
     "wordings_twelfth.jsonl",
     "wordings_thirteenth.jsonl",
+    "wordings_fourteenth.jsonl",
 )
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
