@@ -1,5 +1,5 @@
 """
-The windows that the configuration gives models; each is looked for once.
+The windows and output caps that the configuration gives models; each window is looked for once.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ class ConfiguredWindows:
                 self._found.clear()
             self._found[key] = self._look_up(upstream, model)
         return self._found[key]
+
+    def output_of(self, model: str) -> int | None:
+        """
+        Return the configured tokens of an answer.
+        """
+        fitting = (settings.max_output for glob, settings in self._models.items() if fnmatchcase(model, glob))
+        return next((most for most in fitting if most is not None), None)
 
     def _look_up(self, upstream: str, model: str) -> int | None:
         for glob, settings in self._models.items():

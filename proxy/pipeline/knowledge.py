@@ -283,8 +283,7 @@ class Knowledge:
         """
         Return the configured tokens of an answer.
         """
-        fitting = (settings.max_output for glob, settings in self._models.items() if fnmatchcase(model, glob))
-        return next((most for most in fitting if most is not None), None)
+        return self._windows.output_of(model)
 
     def _configured(self, exchange: Exchange, model: str) -> int | None:
         return self._windows.of(exchange.party.upstream, model)
