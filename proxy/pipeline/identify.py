@@ -5,14 +5,15 @@ Recognise the conversation: who asks, and the digests of its prefixes.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
 from proxy.chat.messages import Message
+from proxy.chat.patterns import OwnPattern, Patience
 from proxy.compaction.handover import PREFIX_VERSION
 from proxy.pipeline.conversations import Identity
 from proxy.pipeline.exchange import Exchange, Party
+from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.settings import CompactionSettings
 from proxy.records.identity import prefix_digests, seed
 from proxy.summaries.prompt import PROMPT_VERSION
@@ -22,7 +23,7 @@ CREDENTIAL_HEADERS = ("authorization", "api-key", "x-api-key", "x-concertina-key
 CLIENT_CHARACTERS = 12
 """How much of a credential's digest names a client in books and events."""
 MANY_ROWS = 200
-"""Longer conversations are digested in a thread."""
+"""Longer conversations are digested in a thread, and so are those that patterns are searched in."""
 
 
 class Identifier:
@@ -53,11 +54,15 @@ class Identifier:
         Return the identity of a conversation as this exchange sees it.
         """
         start = seed(self._secret, exchange.party.tenant, exchange.route.name, self._namespace)
-        rules = tuple((re.compile(rule.pattern), rule.replacement) for rule in exchange.compaction.canonicalize)
-        if len(rows) > MANY_ROWS:
+        patience = Patience()
+        rules = tuple(
+            (OwnPattern(rule.pattern, patience), rule.replacement) for rule in exchange.compaction.canonicalize
+        )
+        if rules or len(rows) > MANY_ROWS:
             digests = await asyncio.to_thread(prefix_digests, rows, seed=start, canonicalize=rules)
         else:
-            digests = prefix_digests(rows, seed=start, canonicalize=rules)
+            digests = prefix_digests(rows, seed=start)
+        tell_late(patience, "canonicalize", route=exchange.route.name)
         return Identity(
             digests,
             scope_of(exchange.compaction),

@@ -4,21 +4,21 @@ Send a plan; on a refusal, climb the ladder until an answer is there or nothing 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from time import monotonic
 from typing import Any, TypeVar
 
 import structlog
 
+from proxy.chat.patterns import OwnPattern, Patience
 from proxy.chat.request import ChatRequest
 from proxy.engines.base import POSTURES
 from proxy.pipeline.examine import Examined, Lens, examine
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.giving_up import gave_up
 from proxy.pipeline.guarded import guarded, guarded_async
+from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.learning import Learning
 from proxy.pipeline.output_limits import output_changes
 from proxy.pipeline.plan import Demand, Plan
@@ -36,6 +36,8 @@ from proxy.telemetry.metrics import Metrics
 log = structlog.get_logger()
 T = TypeVar("T")
 Send = Callable[[Exchange, Plan], Any]
+FOR_REFUSAL = 0.2
+"""Seconds that the patterns of a route may take over one refusal; everybody waits for them."""
 PLAUSIBLE_SHARE = 0.5
 """A refusal is plausible where our count is at least this share of the window."""
 
@@ -130,7 +132,9 @@ class Recovering:
         started = monotonic()
         answer = await self._send(exchange, plan)
         self._metrics.upstream_seconds.observe(monotonic() - started)
-        examined = await examine(answer, _lens(exchange, plan))
+        patience = Patience(FOR_REFUSAL)
+        examined = await examine(answer, _lens(exchange, plan, patience))
+        tell_late(patience, "patterns", route=exchange.route.name)
         if examined.fault is not None:
             exchange.faults.append(examined.fault.label)
             exchange.trace.refused(examined.fault.label)
@@ -187,8 +191,8 @@ def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
     )
 
 
-def _lens(exchange: Exchange, plan: Plan) -> Lens:
-    patterns = pattern_rules(exchange.recovery.patterns)
+def _lens(exchange: Exchange, plan: Plan, patience: Patience) -> Lens:
+    patterns = pattern_rules(exchange.recovery.patterns, patience)
     scene = plan.scene
     if scene is None:
         return Lens(patterns=patterns)
@@ -198,11 +202,11 @@ def _lens(exchange: Exchange, plan: Plan) -> Lens:
     return Lens(plausible, AnswerLimits(scene.window.tokens, scene.request.asked_output), patterns)
 
 
-@lru_cache(maxsize=256)
-def pattern_rules(settings: tuple[PatternSettings, ...]) -> tuple[PatternRule, ...]:
+def pattern_rules(settings: Sequence[PatternSettings], patience: Patience) -> tuple[PatternRule, ...]:
     """
-    Return the rules that the configuration adds.
+    Return the rules that the configuration adds, to be searched for as long as *patience* lasts.
     """
     return tuple(
-        PatternRule(Label(rule.label), re.compile(rule.regex, re.IGNORECASE), rule.status) for rule in settings
+        PatternRule(Label(rule.label), OwnPattern(rule.regex, patience, ignore_case=True), rule.status)
+        for rule in settings
     )

@@ -10,12 +10,14 @@ from dataclasses import replace
 from time import monotonic
 from typing import Protocol
 
+from proxy.chat.patterns import Patience
 from proxy.engines.base import Posture, Summarize
 from proxy.pipeline.desk import TOO_SLOW, SummaryDesk, Terms
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.habits import Habits
 from proxy.pipeline.hooks import Hooks
+from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.patience import patience
 from proxy.pipeline.scene import Scene
 from proxy.pipeline.writers import asked_upstream
@@ -144,8 +146,10 @@ class Summarizing:
         found: tuple[str, ...] = ()
         if settings.pin:
             # In a thread: a regex of the operator's own may take its time.
-            search = asyncio.to_thread(pinned, job.originals, settings.pin, mask=settings.redact)
+            patience = Patience()
+            search = asyncio.to_thread(pinned, job.originals, settings.pin, mask=settings.redact, patience=patience)
             found = await guarded_async("pin", search, otherwise=found)
+            tell_late(patience, "pin", route=exchange.route.name)
         return replace(job, redact=settings.redact, pinned=found, notes=exchange.notes)
 
 

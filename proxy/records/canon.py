@@ -10,11 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from proxy.chat.messages import Message
 
-TextRule = tuple[str | re.Pattern[str], str]
+
+class Replacing(Protocol):
+    """
+    A compiled pattern.
+    """
+
+    def sub(self, replacement: str, text: str, /) -> str:
+        """
+        Return *text* with what is found replaced.
+        """
+
+
+TextRule = tuple[str | Replacing, str]
 """A pattern and its replacement, applied to text before it is digested."""
 
 IGNORED_KEYS = frozenset(
@@ -91,7 +103,8 @@ def _content(content: object, rules: Sequence[TextRule]) -> list[str]:
 
 def _text(text: str, rules: Sequence[TextRule]) -> list[str]:
     for pattern, replacement in rules:
-        text = re.sub(pattern, replacement, text)
+        compiled = re.compile(pattern) if isinstance(pattern, str) else pattern
+        text = compiled.sub(replacement, text)
     return ["text", text] if text else []
 
 

@@ -4,12 +4,22 @@ The policy of recovery, as plain values: whoever reads the configuration hands t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from proxy.recovery.fault import Label
+
+
+class Searching(Protocol):
+    """
+    A compiled pattern.
+    """
+
+    def search(self, text: str, /) -> object | None:
+        """
+        Return what is found in *text*, ``None`` where that is nothing.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +29,7 @@ class PatternRule:
     """
 
     label: Label
-    regex: re.Pattern[str]
+    regex: Searching
     status: int | None = None
 
     def matches(self, status: int | None, text: str) -> bool:

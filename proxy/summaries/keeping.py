@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from proxy.chat.messages import Message
+from proxy.chat.patterns import OwnPattern, Patience
 from proxy.compaction.handover import ask_text, is_real_ask
 from proxy.summaries.base import Note
 from proxy.summaries.ledger.sizes import cut_to
@@ -22,13 +23,17 @@ NOTE_CHARS = 6_000
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 
 
-def pinned(rows: Sequence[Message], patterns: Sequence[str], *, mask: bool) -> tuple[str, ...]:
+def pinned(
+    rows: Sequence[Message], patterns: Sequence[str], *, mask: bool, patience: Patience | None = None
+) -> tuple[str, ...]:
     """
-    Return the words of the user that match one of *patterns*, verbatim but for secrets, in order and once each.
+    Return the words of the user that match one of *patterns*, verbatim but for secrets, in order and once each; those
+    found before *patience* ends.
     """
     if not patterns:
         return ()
-    rules = [re.compile(pattern) for pattern in patterns]
+    patience = patience or Patience()
+    rules = [OwnPattern(pattern, patience) for pattern in patterns]
     found: dict[str, None] = {}
     for row in rows:
         if is_real_ask(row):
@@ -68,8 +73,8 @@ def notes_within(notes: Sequence[Note], room: int, count: Callable[[str], int]) 
     return tuple(note for note in cut if note.text)
 
 
-def _matching(text: str, rules: Sequence[re.Pattern[str]]) -> list[str]:
-    spans = [match.span() for rule in rules for match in rule.finditer(text)]
+def _matching(text: str, rules: Sequence[OwnPattern]) -> list[str]:
+    spans = [span for rule in rules for span in rule.spans(text)]
     if not spans:
         return []
     if len(text) <= WHOLE_CHARS:

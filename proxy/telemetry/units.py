@@ -8,6 +8,7 @@ import math
 import re
 from typing import Annotated
 
+import regex
 from pydantic import AfterValidator, BeforeValidator
 
 _DURATION_UNITS: dict[str, float] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -42,8 +43,8 @@ def check_regex(text: str) -> str:
     Raises ``ValueError`` that says where it does not.
     """
     try:
-        re.compile(text)
-    except re.error as exc:
+        regex.compile(text)
+    except regex.error as exc:
         raise ValueError(f"is no regular expression: {exc}") from exc
     return text
 
