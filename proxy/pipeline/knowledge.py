@@ -240,8 +240,9 @@ class Knowledge:
         self._tasks.start(self._put(_limits_key(exchange, model), dumps(new.to_dict())), name="save limits")
 
     def _hold_limits(self, exchange: Exchange, model: str, limits: LearnedLimits) -> None:
-        key = (exchange.party.upstream, model)
-        self._lessons[0] += 1
+        key, before = (exchange.party.upstream, model), self._limits_of(exchange, model)
+        if limits != before and (limits.beliefs or before.beliefs):  # without a belief there is no limit to change
+            self._lessons[0] += 1
         self._limits[key] = limits
         self._limits.move_to_end(key)
         if len(self._limits) > MOST_LIMITS:
