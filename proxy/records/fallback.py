@@ -29,12 +29,13 @@ DAMAGED = "corrupted"
 @dataclass(frozen=True, slots=True)
 class Patience:
     """
-    Seconds that a request waits for the store; *open_seconds* counts where no request waits.
+    Seconds that a request waits for the store; *open_seconds* counts where no request waits, *close_seconds* at the end.
     """
 
     read_seconds: float = 0.25
     write_seconds: float = 3.0
     open_seconds: float = 60.0
+    close_seconds: float = 5.0
 
 
 class GuardedStore(RecordStore):
@@ -62,6 +63,7 @@ class GuardedStore(RecordStore):
         self._patience = patience or Patience()
         self._primary: RecordStore | None = None
         self._recovering = asyncio.Lock()
+        self._opening: asyncio.Task[RecordStore] | None = None
         self._reads = Breaker(clock)
         self._writes = Breaker(clock)
 
@@ -156,6 +158,9 @@ class GuardedStore(RecordStore):
 
     @override
     async def close(self) -> None:
+        if (opening := self._opening) is not None:
+            await asyncio.wait({opening}, timeout=self._patience.close_seconds)
+            opening.cancel()
         if self._primary is not None:
             primary, self._primary = self._primary, None
             await primary.close()
@@ -195,27 +200,46 @@ class GuardedStore(RecordStore):
 
     async def _recover(self, seconds: float) -> None:
         # One attempt at a time: requests that come meanwhile go on with memory instead of queueing here.
-        if self._recovering.locked():
+        if self._recovering.locked() or self._opening is not None:
             return
         async with self._recovering:
             try:
-                self._primary = await within(seconds, self._reopened())
+                await within(seconds, self._asked_again() or self._reopened())
             except StoreError as exc:
                 self._reads.trip(exc.cause)
                 return
             self._reads.reset()
 
-    async def _reopened(self) -> RecordStore:
-        primary = self._primary
-        if primary is not None and self._reads.cause == SLOW:
-            # Closing would wait behind whatever holds it up; asking tells whether that is over.
-            await primary.get_fact("probe")
-            return primary
-        self._primary = None
+    def _asked_again(self) -> Awaitable[object] | None:
+        """
+        Ask a store that was slow whether that is over: closing it would wait behind whatever holds it up.
+        """
+        if self._primary is None or self._reads.cause != SLOW:
+            return None
+        return self._primary.get_fact("probe")
+
+    async def _reopened(self) -> None:
+        """
+        Open anew. What takes longer than is waited for goes on and is adopted at its end: cut short, an opening would
+        leave its thread behind.
+        """
+        opening = within(self._patience.open_seconds, self._opened_anew())
+        self._opening = asyncio.create_task(opening, name="open store")  # noqa: TID251 - kept here
+        self._opening.add_done_callback(self._adopt)
+        await asyncio.shield(self._opening)
+
+    async def _opened_anew(self) -> RecordStore:
+        primary, self._primary = self._primary, None
         if primary is not None:
             with suppress(StoreError):
                 await primary.close()
         return await self._opener()
+
+    def _adopt(self, opening: asyncio.Task[RecordStore]) -> None:
+        self._opening = None
+        if not opening.cancelled() and opening.exception() is None:
+            self._primary = opening.result()
+            self._reads.reset()
 
 
 def _merged(here: tuple[Record, ...], there: tuple[Record, ...]) -> tuple[Record, ...]:

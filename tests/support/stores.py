@@ -65,6 +65,7 @@ class Harness:
         if self.kind == "redis":
             return await _redis_store(self)
         if self.kind == "sealed":
+            _seal(STORE_KEY)  # skips before anything is open
             return sealed(await replace(self, kind="sqlite").open())
         return await guarded(lambda: replace(self, kind="sqlite").open(), self.clock, self.caps, UNHURRIED)
 

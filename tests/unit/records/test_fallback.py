@@ -248,3 +248,55 @@ class TestStart:
         await store.close()
 
         assert opening.store.closed
+
+
+class TestSlowOpening:
+    async def test_an_opening_that_outlasts_a_request_is_adopted_at_its_end(self, clock):
+        """Cut short it would leave a thread behind, and the next request would begin it anew."""
+        gate = asyncio.Event()
+        inner = FlakyStore(clock=clock)
+
+        async def open_slowly():
+            await gate.wait()
+            return inner
+
+        store = await guarded(open_slowly, clock, patience=Patience(read_seconds=0.01, open_seconds=0.05))
+        await asyncio.sleep(0.02)
+        assert not store.healthy
+        store._patience = UNHURRIED
+        clock.advance(2)
+        asking = asyncio.ensure_future(store.find(["d"]))
+        await asyncio.sleep(0.02)
+        asking.cancel()
+        gate.set()
+        await asyncio.sleep(0.02)
+
+        assert store.healthy
+        await store.close()
+        assert inner.closed
+
+    async def test_closing_waits_for_an_opening_and_closes_what_it_opened(self, clock):
+        """A process that ends while its store is being opened leaves nothing open."""
+        gate = asyncio.Event()
+        inner = FlakyStore(clock=clock)
+
+        async def open_slowly():
+            await gate.wait()
+            return inner
+
+        starting = asyncio.ensure_future(guarded(open_slowly, clock, patience=UNHURRIED))
+        await asyncio.sleep(0)
+        gate.set()
+        store = await starting
+        inner.read_fault = "down"
+        await store.find(["d"])
+        gate.clear()
+        clock.advance(2)
+        asking = asyncio.ensure_future(store.find(["d"]))
+        await asyncio.sleep(0.02)
+        closing = asyncio.ensure_future(store.close())
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(asking, closing)
+
+        assert inner.closed
