@@ -54,10 +54,10 @@ function numbers(title, series, points, format) {
 export function bars(title, counts, empty) {
   const rows = Object.entries(counts ?? {}).sort((one, other) => other[1] - one[1]);
   if (!rows.length) return el("p", { class: "empty" }, empty);
-  const most = rows[0][1];
+  const all = rows.reduce((sum, [, value]) => sum + value, 0);
   return table(title, [
     { title: "Kind", value: ([name]) => name },
     { title: "Count", number: true, value: ([, value]) => String(value) },
-    { title: "Share", value: ([, value]) => el("meter", { min: 0, max: most, value, "aria-label": `${value} of at most ${most}` }) },
+    { title: "Share", value: ([, value]) => el("meter", { min: 0, max: all, value, "aria-label": `${value} of ${all}` }) },
   ], rows, empty);
 }
