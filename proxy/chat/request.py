@@ -24,6 +24,9 @@ _GAP = re.compile(rb"[\s,:]*")
 _OPENING = frozenset(b"{[")
 _OPENING_BRACKET, _CLOSING_BRACKET, _CLOSING_BRACE = b"[]}"
 
+LONGEST_MODEL = 1_000
+"""Characters of a model's name; a longer one is none, and would be remembered in many places."""
+
 _Span = tuple[int, int]
 
 
@@ -60,6 +63,8 @@ class ChatRequest:
             return None
         messages = data.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
+            return None
+        if isinstance(data.get("model"), str) and len(data["model"]) > LONGEST_MODEL:
             return None
         # Few bodies have as many brackets as that, so that few are walked through.
         if deepest is not None and body.count(b"{") + body.count(b"[") > deepest and deeper_than(data, deepest):

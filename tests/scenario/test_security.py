@@ -135,6 +135,21 @@ async def test_names_of_models_fill_no_memory(proxy_factory: Any) -> None:
     assert grown == []
 
 
+async def test_a_name_that_is_no_models_is_remembered_nowhere(world_factory: Any) -> None:
+    """
+    Bounded tables of unbounded names would fill the memory all the same; the request passes as it came.
+    """
+    w = await world_factory(sim={"strict": False})
+    name = "made-up" * 2_000
+    body = dumps({"model": name, "messages": chat_session(13)})
+    reply = await w.post(body)
+    await w.proxied.proxy.core.tasks.settled()
+    held = [one for one in gc.get_objects() if isinstance(one, dict) and any(name in str(key) for key in [*one][-9:])]
+
+    assert (reply.action, w.upstream.received[0].body) == ("passthrough", body)
+    assert held == []
+
+
 async def test_a_fault_whose_message_quotes_the_request_is_told_without_it(
     world_factory: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

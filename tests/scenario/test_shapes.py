@@ -191,8 +191,9 @@ async def test_an_edited_last_message_reuses_the_summary(world_factory: Any) -> 
         b"[" * 20_000,
         b'{"model": "sim-model", "messages": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
         b'{"messages": [{"role": "user", "content": "\xff\xfe"}]}',
+        b'{"model": "' + b"m" * 5_000 + b'", "messages": [{"role": "user", "content": "x"}]}',
     ],
-    ids=range(15),
+    ids=range(16),
 )
 async def test_what_is_not_understood_passes_untouched(world_factory: Any, body: bytes) -> None:
     """
