@@ -64,7 +64,7 @@ def parse_script(text: str) -> ScriptFile:
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError as exc:
-        raise SettingsError((f"script: not YAML: {' '.join(str(exc).split())}",)) from exc
+        raise SettingsError((_no_yaml(exc),)) from exc
     settings: Mapping[str, Any] = {}
     if isinstance(data, dict):
         settings = {name: value for name, value in data.items() if name != "steps"}
@@ -72,6 +72,12 @@ def parse_script(text: str) -> ScriptFile:
     if not isinstance(data, list):
         data = [] if data is None else [data]
     return ScriptFile(settings, _steps(data))
+
+
+def _no_yaml(fault: yaml.YAMLError) -> str:
+    mark = getattr(fault, "problem_mark", None)
+    place = f"script: line {mark.line + 1}" if mark else "script"
+    return f"{place}: is no YAML: {getattr(fault, 'problem', None) or 'it cannot be read'}"
 
 
 def _steps(entries: list[Any]) -> tuple[Step, ...]:

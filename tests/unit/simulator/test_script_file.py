@@ -51,7 +51,7 @@ def test_reads_settings_beside_the_steps():
         ("- {answer: a, when: {x: 1}}", "step 1: when: unknown condition x"),
         ("- {answer: a, repeat: often}", "step 1: invalid literal"),
         ("- 3", "step 1: a step is a name"),
-        ("[1", "not YAML"),
+        ("answer:\n- [1", "line 2: is no YAML: expected"),
     ],
 )
 def test_explains_mistakes_by_step(text, words):
