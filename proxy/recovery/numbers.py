@@ -88,11 +88,12 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"{prompt}(?: tokens?)? ?>=? ?{limit}", "prompt is too long: 9100 tokens > 8000 maximum", {"prompt": 9100, "limit": 8000}),
     NumberRow(r"\brequested:? {total} tokens", "Context window exceeded: requested 12000 tokens", {"total": 12000}),
     NumberRow(r"(?:exceed\w*|reached|(?:longer|larger|greater|bigger|more|higher) than|over|overflow\w*|above|past|beyond|cannot exceed|must not exceed|fit (?:in|into)|超过\w*|超出\w*|überschr\w*|überst\w*|dépasse|supera|exced\w*|превыш\w*|초과)~60~{limit}", "the prompt exceeds the model's context of 9000", {"limit": 9000}),
-    NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|,|:|=|는|은|は)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
+    NumberRow(rf"(?:{_LIMIT_NOUN})(?: of this model| for this model)?(?: is| of| are|,|:|=|는|은|は| von| de| di)*(?: only| to| at most)? ?{{limit}}", "maximum context length is 30,000 tokens", {"limit": 30000}),
     NumberRow(r"{limit}[ -](?:tokens? |jetons )?(?:au )?(?:maximum|max\b|limit|at most|context|token (?:context|limit|window))", "for a model with 9000 maximum context length", {"limit": 9000}),
     NumberRow(r"(?:max(?:imum)?(?: size)?|limit(?: for this model)?|up to|at most|(?:only|can)(?: only)? (?:accepts?|supports?|process|handle)|supports?|accepts?|allowed|capacity|最大(?:支持)?|最多(?:支持)?|上限(?:为|是)?|allows?)(?: is| of| are|:|=)*(?: up to| at most)? ?{limit}", "Max size: 9000 tokens", {"limit": 9000}),
     NumberRow(r"(?:\b(?:to|stay|keep\w*|is|remain) (?:below|under|within)|máx\w*|max\w*|limite?)[.: ]{1,3}{limit}", "shorten it to below 9000 tokens", {"limit": 9000}),
     NumberRow(r"(?:\b(?:model|engine|deployment|server|endpoint)s? (?:only )?(?:has|takes|holds|reads|serves|allows)(?: up to)?|최대|tối đa|maksim\w*|höchstens|maximaal|en fazla|не (?:более|больше)) ?{limit}", "model has 9000", {"limit": 9000}),
+    NumberRow(r"{limit} ?(?:을|를)? ?초과", "값이 9000을 초과했습니다", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),
     NumberRow(r"(?:(?:must|should) be (?:< ?=?|less than or equal to|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),
     NumberRow(rf"{{prompt}} (?:{TOKENS})?[^\d\n]{{0,30}}(?:exceed\w*|(?:is|are|were|was) (?:longer|larger|greater|bigger|more)|over\b|>|which does not fit|won't fit|überschr\w*|超过|超出)", "request (9100 tokens) exceeds the available context size", {"prompt": 9100}),
@@ -103,7 +104,7 @@ ROWS: tuple[NumberRow, ...] = (
 
 _COMPILED = tuple((row.compiled(), row.sure) for row in ROWS)
 _STATUS = re.compile(
-    r"^\W*(?:\w+ )?(?:error:? ?)?\d{3}\b(?! ?tokens)|\((?:2013|1039)\)|\b(?:status(?: code)?|error(?: code)?|http|code)[:=]? ?\d{3}\b"
+    r"^\W*(?:\w+ )?(?:error:? ?)?\d{3}\b(?! ?tokens)|\b\w*error:? ?\d{3,5}:|\((?:2013|1039)\)|\b(?:status(?: code)?|error(?: code)?|http|code)[:=]? ?\d{3}\b"
 )
 _LEFT_OVER = re.compile(_N.replace("{0}", "n"))
 _AT_LEAST = re.compile(r"at least \d[\d,]* (?:input |prompt )?tokens")

@@ -6,21 +6,27 @@ Every pattern here matches folded text with one sentence a line (see ``normalise
 
 from __future__ import annotations
 
+# The context window by its full name, so that no other context of a program is meant.
+WINDOW = (
+    r"(?:(?:context(?:ual)?|prompt|(?:model|max(?:imum)?) (?:context|sequence|input))[ _-]?(?:window|length|size|limit|capacity|budget|space)"
+    r"|\bn_?ctx\w*|\bctx\b(?!->)|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|(?:context|seq(?:uence)?|prompt)_len\w*|max_position_embeddings|session_len"
+    r"|(?:sequence|model|prompt|input)[ _]length|kv[ _-]?cache|上下文|コンテキスト|文脈長|컨텍스트|문맥|kontext(?:fenster|länge|limit|größe)\w*|(?:fenêtre|longueur|limite|taille) d[eu] contexte|(?:ventana|longitud|límite|janela|limite|tamanho) d[eo]l? contexto|окн\w* контекст\w*)"
+)
 # What has a limit, and is by its name about the context window.
 CONTEXT = (
-    r"(?:(?<!execution )(?<!security )context(?:ual)?(?![ _](?:deadline|cancel|was cancel|manage|manager|cach|compress|was destroyed|type|ids?\b|param|object|field))"
+    r"(?:(?<!execution )(?<!security )(?<!ssl )(?<!id )(?<!request )context(?:ual)?(?![ _](?:deadline|cancel|was cancel|manage|manager|cach|compress|was destroyed|type|ids?\b|param|object|field))"
     r"(?:[ _-]?(?:window|length|size|limit|capacity|budget|space))?"
-    r"|\bn_?ctx\w*|\bctx\b|\bctx_\w+|\bn_positions\b|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|(?:context|seq(?:uence)?|prompt)_len\w*|max_position_embeddings|session_len"
+    r"|\bn_?ctx\w*|\bctx\b(?!->)|\bctx_\w+|\bn_positions\b|max_(?:model|seq(?:uence)?|input|prompt|context|total)_?(?:len\w*|tokens|size|num_tokens)|(?:context|seq(?:uence)?|prompt)_len\w*|max_position_embeddings|session_len"
     r"|(?:sequence|model|prompt|input)[ _]length|kv[ _-]?cache"
     r"|上下文|コンテキスト|文脈長|컨텍스트|문맥|kontek\w*|kontext\w*|contexte\b|contexto\b|contesto\b|contextvenster|контекст\w*|\bbağlam\w*|ngữ cảnh|سياق|בהקשר|ההקשר|संदर्भ|บริบท)"
 )
 # What the client sends that can be too long.
 PROMPT = (
-    r"(?:(?<![a-z_])(?:prompts?|inputs?)(?![a-z_])(?! validation)|\bmessages?\b|\bconversations?\b|\bhistory\b|\bdialog(?:ue)?s?\b|\btranscript\b"
-    r"|\bchat\b|\bsequences?\b|\bquery\b|\bthread\b"
+    r"(?:(?<![a-z_])(?:prompts?|inputs?)(?![a-z_])(?! validation)|(?<!error )(?<!status )(?<!control )(?<!commit )\bmessages?\b|\bconversations?\b|\bhistory\b|\bdialog(?:ue)?s?\b|\btranscript\b"
+    r"|\bchat\b|(?<!stop )(?<!escape )(?<!byte )(?<!character )(?<!key )\bsequences?\b|\bquery\b|\bthread\b"
     r"|提示词|提示詞|输入|輸入|对话|對話|历史|歷史|消息|会话|會話|内容|入力|プロンプト|会話|履歴|メッセージ|입력|프롬프트|대화|메시지"
     r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*|\binvoer\w*|\bgirdi\w*|\bistem\b|\bwejści\w*|\bpermintaan\b|\bpercakapan\b|hội thoại|đầu vào|الإدخال|المحادثة|\bsolicitação\b|\bpedido\b|\bconversa\b|\bmensagens\b|\brichiesta\b|\bconversazione\b|\bmessaggi\b|\brozmow\w*|\bsohbet\w*|\bkonuşma\w*|\bsamtal\w*|\bgesprek\w*|\bkonverzac\w*|\bkeskustelu\w*|beszélgetés\w*|บทสนทนา|trò chuyện|розмов\w*|ввод\w*|сообщени\w*|диалог\w*|истори[яию]|संदेश|प्रॉम्प्ट|इनपुट|बातचीत|השיחה|ההודעה|گفتگو|συνομιλία|\bmesaj\w*|\bkehote\w*)"
-    r"(?![ _-](?:ids?|names?|keys?|templates?|titles?|labels?|types?|roles?|index|indices|variables?|groups?|counts?|batch\w*|queues?|processing|evaluation|cach\w+|parts?|blocks?|attachments?|costs?|fields?|retention|version)\b)"
+    r"(?![ _-](?:ids?|names?|keys?|templates?|titles?|labels?|types?|roles?|index|indices|variables?|groups?|counts?|batch\w*|queues?|processing|evaluation|cach\w+|parts?|blocks?|attachments?|costs?|fields?|retention|version|lines?|files?|bytes|channels?|buffers?|numbers?|signatures?|filters?|devices?|streams?|stack|headers?)\b)"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
 TOKENS = r"(?:(?<![a-z_])tokens(?![a-z_])|\d ?k?[ -]?tokens?(?![a-z_])|(?<![a-z_])token(?:[ _-]?(?:counts?|limit|length|number|size|usage|total|max\w*|window|budget|sum)(?![a-z])| ?[数总限长个額额])|(?<=[个個数最大总的 ])token(?= ?[^a-z \d])|max(?:imum)? token(?![a-z])|(?<![a-z_])toks?(?![a-z_])|トークン|토큰|\bjetons?\b|词元|токен\w*|\btoken(?:ów|y|ach|lar\w*|i)\b|(?:invoer|eingabe|input|prompt)-?tokens?\b|رموز|الرموز|टोकन|โทเค็น)"
@@ -47,12 +53,12 @@ ALLOWS = (
     r"|less than|<=|capacity|最大|最多|上限|限制|支持|以内|最大で|최대|höchstens|maximal\w*|máxim\w*|massim\w*|максим\w*|\bmaximale?\b|\bmaximum\w*|\bmaksim\w*|\bau plus\b|\ben fazla\b|\bpaling banyak\b|tối đa)"
 )
 SHORTEN = (
-    r"(?:reduc\w*|short\w*|shrink\w*|compress\w*|compact\w*|trim\w*|truncat\w*|decreas\w*|condens\w*|\bcut (?:down|back)\b|split\w*|clear(?:ing)?|remove"
+    r"(?:reduc\w*|shorten\w*|shorter|shrink\w*|compress(?:ing)?\b|compact(?:ing)?\b|trim\w*|truncat(?:e|ing|ion)\b|decreas\w*|condens\w*|\bcut (?:down|back)\b|split\w*|clear(?:ing)?|remove"
     r"|压缩|壓縮|缩短|縮短|减少|減少|精简|清理|短く|줄여|줄이|kürz\w*|réduis\w*|raccourc\w*|reduz\w*|acort\w*)"
 )
 # What the answer may have.
 OUTPUT = (
-    r"(?:max_tokens_to_sample|max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)(?![a-z0-9_])|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
+    r"(?:max_tokens_to_sample|tokens_to_generate|max[_ ](?:completion[_ ]|new[_ ]|output[_ ]|gen[_ ])?(?:tokens|length)(?![a-z0-9_])|maxoutputtokens|maxtokens|max_gen_len|num_predict|(?:output|completion|new|generated) tokens?\b"
     r"|(?:output|response|answer|reply) (?:length|limit|size)|(?:completion|generation) length|(?:completion|output|response|generation) (?:token )?budget|输出|出力トークン|출력 토큰|\bausgabe(?:länge|-?tokens?|limit)|(?:tokens?|longueur|longitud) de (?:sortie|salida|saída))"
 )
 

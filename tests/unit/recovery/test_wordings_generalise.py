@@ -31,6 +31,7 @@ FILES = (
     "wordings_twelfth.jsonl",
     "wordings_thirteenth.jsonl",
     "wordings_fourteenth.jsonl",
+    "wordings_fifteenth.jsonl",
 )
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
