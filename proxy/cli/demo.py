@@ -150,7 +150,7 @@ async def _directly(stage: Stage, url: str, asked: Sequence[Request]) -> list[Tu
 
 
 async def _through(stage: Stage, url: str, asked: Sequence[Request]) -> list[Turn]:
-    _say(stage, f"2. Through Concertina: base_url={url}, all else the same", LEGEND, COLUMNS)
+    _say(stage, f"2. Through Concertina: base_url={url}, all else the same", *LEGEND, COLUMNS)
     found: list[Turn] = []
     task = stage.progress.add_task("through Concertina", total=len(asked))
     async with _client(stage.openai, url) as client:

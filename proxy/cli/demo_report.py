@@ -12,7 +12,10 @@ from rich.table import Table
 from proxy.cli.replay import Turn
 
 COLUMNS = f"{'turn':>5} {'rows':>5} {'before':>8} {'after':>8}  {'action':<12} {'summaries':>9}  prefix kept"
-LEGEND = "Prompt tokens before and after the proxy; prefix kept: the API's prompt cache of the turn before can be used."
+LEGEND = (
+    "before, after: prompt tokens as the client sent them, and as they were sent on",
+    "prefix kept: the API can use its prompt cache of the turn before",
+)
 NEXT = (
     "Next: put it in front of an API of your own, and change only the base URL of your client:",
     "  concertina serve --upstream https://api.openai.com/v1",
