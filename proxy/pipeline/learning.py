@@ -44,9 +44,9 @@ class Learning:
         self._metrics = metrics
         self._truncations = Truncations(knowledge, metrics=metrics)
 
-    def situation(self, exchange: Exchange, plan: Plan) -> Situation:
+    def situation(self, exchange: Exchange, plan: Plan, *, least: int) -> Situation:
         """
-        Return what the ladder has to know before it starts, in our tokens.
+        Return what the ladder has to know before it starts, in our tokens; *least* are those that cannot be left out.
         """
         scene = plan.scene
         if scene is None:
@@ -59,7 +59,7 @@ class Learning:
             thinking_budget=thinking_budget(data),
             max_body=self._bodies.limit(exchange),
             largest_accepted=int(accepted / scene.scale),
-            least_window=least_window(scene.least, scene.request.asked_output),
+            least_window=least_window(least, scene.request.asked_output),
             least_bytes=least_bytes(scene.rows, beside=scene.bytes_beside),
             window_known=scene.window.source != "default",
             minimum_gain=exchange.compaction.minimum_gain,

@@ -82,7 +82,7 @@ class Planner:
         exchange.directives = with_command(exchange.directives, request, exchange.compaction.focus_command)
         if await self._small.certainly(exchange, request):
             return Plan(body, why="below the bound")
-        scene = await self.scene(exchange, request)
+        scene = await self.scene(exchange, request, at_first=True)
         if exchange.mode == "compact" and self._conversations.marks.take(scene.known.live, scene.identity.digests):
             exchange.directives = replace(exchange.directives, force=True)
         return self._with_less_output(exchange, await self._decide(exchange, scene))
@@ -114,7 +114,7 @@ class Planner:
         """
         Return *plan* with its scene, ``None`` where the body is nothing we understand.
         """
-        if plan.scene is not None:
+        if plan.scene is not None and plan.scene.identity.digests:
             return plan
         request = await exchange.viewed()
         if request is None:
@@ -123,10 +123,18 @@ class Planner:
         return replace(plan, scene=scene, messages=request.messages, sent_tokens=scene.total)
 
     async def scene(
-        self, exchange: Exchange, request: ChatRequest, *, window: int | None = None, strict: bool = False
+        self,
+        exchange: Exchange,
+        request: ChatRequest,
+        *,
+        window: int | None = None,
+        strict: bool = False,
+        at_first: bool = False,
     ) -> Scene:
         """
         Measure the request and find what is known of its conversation.
+
+        *at_first* a conversation is not recognised where its size alone says that nothing has to be done.
         """
         leading = leading_system_rows(request.messages)
         system, rows = request.messages[:leading], request.messages[leading:]
@@ -135,7 +143,8 @@ class Planner:
         else:
             fixed, total = self._measure(request, leading)
         found = await self._knowledge.window(exchange, request.model)
-        identity = await self._identifier.identify(exchange, request.model, rows)
+        small = at_first and await self._small.counted(exchange, request, total)
+        identity = await self._identifier.identify(exchange, request.model, () if small else rows)
         scale = await self._scale(exchange, request.model, rows, identity, total)
         if window is not None:
             found = replace(found, tokens=round(window * scale))
@@ -148,8 +157,13 @@ class Planner:
             known = await self._conversations.known(identity, rows)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
-        least = least_tokens(rows, fixed=fixed, counter=self._counter)
-        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict, least, extra)
+        return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict, extra)
+
+    def least(self, scene: Scene) -> int:
+        """
+        Return our tokens of what of a request cannot be left out.
+        """
+        return least_tokens(scene.rows, fixed=scene.fixed, counter=self._counter)
 
     def _strict(self, exchange: Exchange, model: str) -> bool:
         roles = exchange.compaction.roles

@@ -106,7 +106,9 @@ class Recovering:
         """
         Return the ladder, ready to be told what became of the first try.
         """
-        ladder = recovery_ladder(self._learning.situation(exchange, plan), settings=exchange.recovery, clock=monotonic)
+        least = self._planner.least(plan.scene) if plan.scene else 0
+        situation = self._learning.situation(exchange, plan, least=least)
+        ladder = recovery_ladder(situation, settings=exchange.recovery, clock=monotonic)
         next(ladder)
         return ladder
 

@@ -30,8 +30,7 @@ class Scene:
     One request, measured: *fixed* and *total* are our tokens of the system rows and tools, and of the whole request.
 
     *scale* is the model's tokens for one of ours. *strict* says that the upstream insists on strict roles.
-    *least* are our tokens of what cannot be left out. *extra* are
-    top-level fields added to whatever is rewritten: the wish for usage in a stream.
+    *extra* are top-level fields added to whatever is rewritten: the wish for usage in a stream.
     """
 
     request: ChatRequest
@@ -45,7 +44,6 @@ class Scene:
     identity: Identity
     known: Known
     strict: bool = False
-    least: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
     _last: list[tuple[Layout, Sequence[Message]]] = field(default_factory=list, repr=False, compare=False)
 

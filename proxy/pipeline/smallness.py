@@ -59,6 +59,12 @@ class Smallness:
         small = not self.over_bytes(exchange, request.body) and await self._below(exchange, request, len(request.body))
         return small and upper_bound(request.body) is not None
 
+    async def counted(self, exchange: Exchange, request: ChatRequest, tokens: int) -> bool:
+        """
+        Tell whether the count of a request proves that nothing has to be done; its conversation need not be recognised.
+        """
+        return not self.over_bytes(exchange, request.body) and await self._below(exchange, request, tokens)
+
     async def _below(self, exchange: Exchange, request: ChatRequest, size: int) -> bool:
         """
         Tell whether *size* tokens are too few for anything to be done.
