@@ -32,6 +32,8 @@ TOKENS = ("before_tokens", "prompt_tokens", "cached_tokens", "completion_tokens"
 SUMMARY_TOKENS = ("summary_prompt_tokens", "summary_completion_tokens")
 LONGEST_NAME = 100
 COSTS = ("before_cost", "after_cost", "summary_cost")
+_TOKEN_KINDS = tuple((entry, entry.removesuffix("_tokens")) for entry in (*TOKENS, *SUMMARY_TOKENS))
+_COST_KINDS = tuple((entry, entry.removesuffix("_cost")) for entry in COSTS)
 
 
 class Accounts:
@@ -131,12 +133,12 @@ class Accounts:
         route = exchange.route.name
         name = self.ledger.name_of(route, model)
         self.ledger.add(route, model, entries, at=self._clock())
-        for kind in (*TOKENS, *SUMMARY_TOKENS):
-            if value := entries.get(kind):
-                self._metrics.tokens.labels(route, name, kind.removesuffix("_tokens")).inc(value)
-        for kind in COSTS:
-            if value := entries.get(kind):
-                self._metrics.cost.labels(route, name, kind.removesuffix("_cost")).inc(value)
+        for entry, kind in _TOKEN_KINDS:
+            if value := entries.get(entry):
+                self._metrics.tokens.labels(route, name, kind).inc(value)
+        for entry, kind in _COST_KINDS:
+            if value := entries.get(entry):
+                self._metrics.cost.labels(route, name, kind).inc(value)
 
 
 class MeteredAsker(ModelAsker):

@@ -36,8 +36,9 @@ class Anchors:
         """
         Return the newest anchor of a conversation and the number of rows it covers.
         """
+        known, prefix = self._known.get, _key(exchange, model, "")
         for index in range(len(digests) - 1, -1, -1):
-            found = self._known.get(_key(exchange, model, digests[index]))
+            found = known(prefix + digests[index])
             if found is not None:
                 return found, index + 1
         return None, 0

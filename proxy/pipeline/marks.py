@@ -44,6 +44,8 @@ class Marks:
 
         A record that was made after the mark is what was asked for, perhaps made by another process.
         """
+        if not self._since:
+            return False
         keys = [*([live.key] if live else []), *digests]
         marked = [since for key in keys if (since := self._since.pop(key, None)) is not None]
         fresh = [since for since in marked if self._clock() - since < SECONDS]

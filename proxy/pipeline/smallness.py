@@ -13,7 +13,7 @@ from proxy.pipeline.knowledge import Basis, Knowledge
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.output_limits import OutputLimits
 from proxy.pipeline.scene import make_budget
-from proxy.tokens.bound import light_bound, upper_bound, without_media
+from proxy.tokens.bound import holds_only_text, light_bound, upper_bound, without_media
 
 MOST_PROVEN = 4_096
 LONGEST_NAME = 200
@@ -55,9 +55,10 @@ class Smallness:
         """
         Tell whether the bytes alone prove that nothing has to be done; most requests end here, and are never counted.
         """
-        # The look for images comes last: it reads the whole body.
-        small = not self.over_bytes(exchange, request.body) and await self._below(exchange, request, len(request.body))
-        return small and upper_bound(request.body) is not None
+        if self.over_bytes(exchange, request.body) or not await self._below(exchange, request, len(request.body)):
+            return False
+        # The look for images comes last, and the one that reads the whole body only where rows are more than text.
+        return holds_only_text(request.messages) or upper_bound(request.body) is not None
 
     async def counted(self, exchange: Exchange, request: ChatRequest, tokens: int) -> bool:
         """

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 from aiohttp import web
@@ -119,7 +120,7 @@ class Edge:
     async def _chat(self, request: web.BaseRequest, headers: Headers, reply: Reply) -> Answer:
         body = await read_body(request, limit=self._limits.max_body)
         asked = incoming(request, headers, body)
-        with KeepAlive(reply, after=self._keepalive_after(asked) if asks_stream(body) else None):
+        with KeepAlive(reply, after=self._keepalive_after(asked), wanted=partial(asks_stream, body)):
             return await self._handler.chat(asked)
 
     def _refuse(self, headers: Headers) -> Answer | None:

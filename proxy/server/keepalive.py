@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 
 from proxy.chat.sse import comment
 from proxy.server.reply import Reply
@@ -38,21 +39,26 @@ class KeepAlive:
     """
     Starts an event stream when the answer takes longer than *after* seconds, then writes a comment every half of that.
 
-    A timer, not a task: the one that waits for the answer stays the one that is cancelled when the client leaves.
+    Whether that is *wanted* is asked when the time has come, since most answers come earlier. A timer, not a task: the one that waits for the answer stays the one that is cancelled when the client leaves.
     """
 
-    def __init__(self, reply: Reply, *, after: float | None) -> None:
+    def __init__(self, reply: Reply, *, after: float | None, wanted: Callable[[], bool]) -> None:
         self._reply = reply
         self._after = after
+        self._wanted = wanted
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
         if self._after:
-            self._timer = asyncio.get_running_loop().call_later(self._after, self._beat, self._after / 2)
+            self._timer = asyncio.get_running_loop().call_later(self._after, self._begin, self._after / 2)
 
     def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
+
+    def _begin(self, pause: float) -> None:
+        if self._wanted():
+            self._beat(pause)
 
     def _beat(self, pause: float) -> None:
         if not self._reply.started:

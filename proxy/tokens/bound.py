@@ -9,7 +9,9 @@ an address of 40 bytes is an image of 1,500 tokens.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from proxy.chat.messages import Message
 from proxy.tokens.media import AUDIO_TYPES, FILE_TYPES, IMAGE_TYPES, VIDEO_TYPES
 
 _KINDS = b"|".join(sorted(kind.encode() for kind in AUDIO_TYPES | FILE_TYPES | IMAGE_TYPES | VIDEO_TYPES))
@@ -17,6 +19,8 @@ _MEDIA_TYPE = re.compile(rb'"type"\s*:\s*"(?:' + _KINDS + rb')"')
 _IMAGE_KEY = b'"image_url"'
 _IMAGE_FIELD = re.compile(rb'"image_url"\s*:')
 _BASE64 = b";base64,"
+REASONING_PARTS = ("reasoning_details", "thinking_blocks")
+"""Fields of a row that hold parts, as its content may."""
 DEAR_MEDIUM = 8_000
 """
 Tokens of an image, recording or file that is dear; a few servers take more for very large ones.
@@ -32,6 +36,28 @@ def upper_bound(body: bytes) -> int | None:
     if hidden or _IMAGE_KEY in body or _MEDIA_TYPE.search(body):
         return None
     return len(body)
+
+
+def holds_only_text(rows: Iterable[Message]) -> bool:
+    """
+    Tell whether *rows* hold nothing but text, so that their bytes are a bound; unlike ``upper_bound`` it reads no text.
+    """
+    return all(map(_is_text, rows))
+
+
+def _is_text(row: Message) -> bool:
+    content = row.get("content")
+    if content is not None and not isinstance(content, str):
+        return isinstance(content, list) and all(map(_is_text_part, content)) and not _has_reasoning_parts(row)
+    return not _has_reasoning_parts(row)
+
+
+def _has_reasoning_parts(row: Message) -> bool:
+    return any(key in row for key in REASONING_PARTS)
+
+
+def _is_text_part(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and "image_url" not in part
 
 
 def without_media(body: bytes) -> bytes | None:

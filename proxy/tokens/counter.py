@@ -13,6 +13,7 @@ from typing import Any
 
 from proxy.chat.json import dumps
 from proxy.chat.messages import Message
+from proxy.tokens.bound import REASONING_PARTS
 from proxy.tokens.cache import CountCache
 from proxy.tokens.families import UNKNOWN, ModelFamily
 from proxy.tokens.media import media_tokens
@@ -27,7 +28,6 @@ TOOLS_FRAME = 9
 
 _UNSEEN = frozenset({"id", "tool_call_id", "type", "index", "status", "object", "created", "model", "cache_control"})
 _REASONING_TEXT = ("reasoning_content", "reasoning")
-_REASONING_PARTS = ("reasoning_details", "thinking_blocks")
 _PART_TEXT = ("text", "refusal", "thinking", "reasoning", "summary")
 _MESSAGE = "message"
 _PLAIN_ROLES = ("user", "assistant", "system", "developer", "tool")
@@ -115,13 +115,13 @@ class TokenCounter:
         said = {value for key in _REASONING_TEXT if isinstance(value := message.get(key), str) and value}
         total = MESSAGE_FRAME + sum(map(self.text, said))
         for key, value in message.items():
-            if key in _REASONING_TEXT or (said and key in _REASONING_PARTS):
+            if key in _REASONING_TEXT or (said and key in REASONING_PARTS):
                 continue
             total += self._field(key, value)
         return total
 
     def _field(self, key: str, value: Any) -> int:
-        if key == "content" or key in _REASONING_PARTS:
+        if key == "content" or key in REASONING_PARTS:
             return self._content(value)
         if key == "tool_calls":
             return sum(map(self._call, value)) if isinstance(value, list) else 0

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from proxy.tokens.bound import DEAR_MEDIUM, light_bound, upper_bound, without_media
+from proxy.tokens.bound import DEAR_MEDIUM, holds_only_text, light_bound, upper_bound, without_media
 
 
 def body(content, **more):
@@ -102,3 +102,41 @@ def test_an_unfinished_body_loses_nothing():
     broken = b'{"a":"data:image/png;base64,AAAA'
 
     assert without_media(broken) is None
+
+
+MEDIUM = {"type": "image_url", "image_url": {"url": "https://example.test/x.png"}}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"role": "user", "content": [{"type": "text", "text": "what is this?"}, MEDIUM]},
+        {"role": "user", "content": [{"type": "text", "text": "x", "image_url": "https://example.test/x.png"}]},
+        {"role": "user", "content": MEDIUM},
+        {"role": "user", "content": ["text", MEDIUM]},
+        {"role": "tool", "content": [{"type": "tool_result", "content": [MEDIUM]}]},
+        {"role": "assistant", "content": "x", "reasoning_details": [MEDIUM]},
+        {"role": "assistant", "content": None, "thinking_blocks": [MEDIUM]},
+    ],
+)
+def test_a_row_that_may_hold_a_medium_is_more_than_text(row):
+    """
+    Wherever a counter finds a medium, the bytes are no bound.
+    """
+    assert not holds_only_text([{"role": "user", "content": "hello"}, row])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"role": "user", "content": 'the text {"type": "image_url"}'},
+        {"role": "user", "content": [{"type": "text", "text": "an image_url", "cache_control": {"type": "ephemeral"}}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "file", "arguments": "{}"}}]},
+        {"role": "assistant"},
+    ],
+)
+def test_rows_of_text_are_known_by_their_shape(row):
+    """
+    What the text says does not matter, so none of it is read.
+    """
+    assert holds_only_text([row])
