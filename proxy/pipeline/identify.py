@@ -15,7 +15,8 @@ from proxy.pipeline.conversations import Identity
 from proxy.pipeline.exchange import Exchange, Party
 from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.settings import CompactionSettings
-from proxy.records.identity import prefix_digests, seed
+from proxy.records.identity import prefix_digests, row_digest, seed
+from proxy.records.row_digests import RowDigests
 from proxy.summaries.prompt import PROMPT_VERSION
 from proxy.upstream.wire import Headers, header
 
@@ -34,6 +35,7 @@ class Identifier:
     def __init__(self, secret: bytes, *, namespace: str) -> None:
         self._secret = secret
         self._namespace = namespace
+        self._rows = RowDigests(row_digest)
 
     def party(self, upstream: str, headers: Headers) -> Party:
         """
@@ -59,9 +61,11 @@ class Identifier:
             (OwnPattern(rule.pattern, patience), rule.replacement) for rule in exchange.compaction.canonicalize
         )
         if rules or len(rows) > MANY_ROWS:
-            digests = await asyncio.to_thread(prefix_digests, rows, seed=start, canonicalize=rules)
+            digests = await asyncio.to_thread(
+                prefix_digests, rows, seed=start, canonicalize=rules, remembered=self._rows
+            )
         else:
-            digests = prefix_digests(rows, seed=start)
+            digests = prefix_digests(rows, seed=start, remembered=self._rows)
         tell_late(patience, "canonicalize", route=exchange.route.name)
         return Identity(
             digests,

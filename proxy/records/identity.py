@@ -17,6 +17,7 @@ from itertools import accumulate, dropwhile, islice
 from proxy.chat.messages import SYSTEM_ROLES, role_of
 from proxy.records.canon import TextRule, row_pieces
 from proxy.records.record import DIGEST_BYTES
+from proxy.records.row_digests import RowDigests
 
 
 def seed(secret: bytes, tenant: str, route: str, namespace: str) -> bytes:
@@ -33,11 +34,22 @@ def row_digest(message: object, *, canonicalize: Sequence[TextRule] = ()) -> byt
     return blake2b(_joined(row_pieces(message, canonicalize)), digest_size=DIGEST_BYTES).digest()
 
 
-def prefix_digests(rows: Sequence[object], *, seed: bytes, canonicalize: Sequence[TextRule] = ()) -> tuple[str, ...]:
+def prefix_digests(
+    rows: Sequence[object],
+    *,
+    seed: bytes,
+    canonicalize: Sequence[TextRule] = (),
+    remembered: RowDigests | None = None,
+) -> tuple[str, ...]:
     """
     Return the digest of every prefix of *rows*; a leading run of system rows is no part of the chain.
+
+    Digests of rows are taken from those *remembered*, but where rules change texts before.
     """
-    digests = [row_digest(row, canonicalize=canonicalize) for row in dropwhile(_is_system, rows)]
+    if remembered is not None and not canonicalize:
+        digests = [remembered.of(row) for row in dropwhile(_is_system, rows)]
+    else:
+        digests = [row_digest(row, canonicalize=canonicalize) for row in dropwhile(_is_system, rows)]
     chain = accumulate(digests, _link, initial=blake2b(seed, digest_size=DIGEST_BYTES).digest())
     return tuple(digest.hex() for digest in islice(chain, 1, None))
 
