@@ -105,6 +105,16 @@ def parts(message: Message) -> tuple[Message, ...]:
     return parts_of(message.get("content"))
 
 
+def cache_marks(message: Message) -> list[Any]:
+    """
+    Return the ``cache_control`` marks of the row and of its parts, in order.
+    """
+    content = message.get("content")
+    # Asked of every row on every turn: a text can have no mark, so no part is made of it.
+    held = () if content is None or isinstance(content, str) else parts_of(content)
+    return [mark for holder in (message, *held) if (mark := holder.get("cache_control")) is not None]
+
+
 def parts_of(content: object) -> tuple[Message, ...]:
     """
     Return any ``content`` value as parts, as *parts* does for a message.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from proxy.chat.language import detect_language
-from proxy.chat.messages import Message, is_user, parts, parts_of
+from proxy.chat.messages import Message, cache_marks, is_user, parts_of
 from proxy.chat.roles import is_visible
 from proxy.compaction import handover
 from proxy.compaction.edits import apply_edit, cut_text
@@ -147,9 +147,9 @@ def _folded_cache_mark(folded: Sequence[Message]) -> object:
     Return the newest ``cache_control`` mark of the folded rows; it moves to the summary row.
     """
     for row in reversed(folded):
-        for holder in (row, *reversed(parts(row))):
-            if holder.get("cache_control") is not None:
-                return holder["cache_control"]
+        if marks := cache_marks(row):
+            own = row.get("cache_control")
+            return marks[-1] if own is None else own
     return None
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proxy.chat.messages import Message, is_user, parts, text_of
+from proxy.chat.messages import Message, cache_marks, is_user, text_of
 from proxy.chat.roles import Violation, has_prefill, violations
 from proxy.compaction.handover import END_MARKER, is_real_ask
 from proxy.errors import IllegalPlanError
@@ -53,7 +53,4 @@ def _text_after_marker(row: Message) -> bool:
 
 
 def _cache_marks(rows: Sequence[Message]) -> int:
-    return sum(
-        (row.get("cache_control") is not None) + sum(p.get("cache_control") is not None for p in parts(row))
-        for row in rows
-    )
+    return sum(len(cache_marks(row)) for row in rows)
