@@ -11,6 +11,7 @@ from contextlib import suppress
 import structlog
 
 from proxy.errors import StoreError
+from proxy.pipeline.heap import give_back
 from proxy.pipeline.prices import PriceBook
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.store import RecordStore
@@ -28,7 +29,7 @@ def start_chores(
     Start them all; nothing waits for them but readiness for the token tables.
     """
     tasks.start(_load(vocabulary), name="vocabulary")
-    tasks.start(asyncio.to_thread(prices.load), name="prices")
+    tasks.start(_load_prices(prices), name="prices")
     tasks.start(_sweep(store, clock), name="sweep")
 
 
@@ -37,6 +38,12 @@ async def _load(vocabulary: Vocabulary) -> None:
         await asyncio.to_thread(vocabulary.load)
     except (OSError, ValueError) as fault:
         log.warning("vocabulary.failed", fault=str(fault))
+    await asyncio.to_thread(give_back)
+
+
+async def _load_prices(prices: PriceBook) -> None:
+    await asyncio.to_thread(prices.load)
+    await asyncio.to_thread(give_back)
 
 
 async def _sweep(store: RecordStore, clock: Callable[[], float]) -> None:

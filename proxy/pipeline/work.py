@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import TypeVar
 
 from proxy.chat.messages import text_of
+from proxy.pipeline.heap import give_back
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.bounding import Bounds, Record, records
 from proxy.summaries.grounding import ground
@@ -58,7 +59,7 @@ class OffLoopWork(SummaryWork):
         if _is_short(job):
             return await asyncio.to_thread(here)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._processes(), elsewhere)
+            return await asyncio.get_running_loop().run_in_executor(self._processes(), partial(_tidily, elsewhere))
         except BrokenProcessPool:
             self._pool = None  # the worker was killed; the next job starts another
             return await asyncio.to_thread(here)
@@ -89,6 +90,16 @@ def _vocabulary() -> Vocabulary:
     vocabulary = Vocabulary()
     vocabulary.load()
     return vocabulary
+
+
+def _tidily(work: Callable[[], T]) -> T:
+    """
+    Do *work* and hold none of the memory that it took.
+    """
+    try:
+        return work()
+    finally:
+        give_back()
 
 
 def _extract(job: SummaryJob) -> str:
