@@ -25,7 +25,7 @@ PROMPT = (
     r"(?:(?<![a-z_])(?:prompts?|inputs?)(?![a-z_])(?! validation)|(?<!error )(?<!status )(?<!control )(?<!commit )\bmessages?\b|\bconversations?\b|\bhistory\b|\bdialog(?:ue)?s?\b|\btranscript\b"
     r"|\bchat\b|(?<!stop )(?<!escape )(?<!byte )(?<!character )(?<!key )\bsequences?\b|\bquery\b|\bthread\b"
     r"|提示词|提示詞|输入|輸入|对话|對話|历史|歷史|消息|会话|會話|内容|入力|プロンプト|会話|履歴|メッセージ|입력|프롬프트|대화|메시지"
-    r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*|\binvoer\w*|\bgirdi\w*|\bistem\b|\bwejści\w*|\bpermintaan\b|\bpercakapan\b|hội thoại|đầu vào|الإدخال|المحادثة|\bsolicitação\b|\bpedido\b|\bconversa\b|\bmensagens\b|\brichiesta\b|\bconversazione\b|\bmessaggi\b|\brozmow\w*|\bsohbet\w*|\bkonuşma\w*|\bsamtal\w*|\bgesprek\w*|\bkonverzac\w*|\bkeskustelu\w*|beszélgetés\w*|บทสนทนา|trò chuyện|розмов\w*|ввод\w*|сообщени\w*|диалог\w*|истори[яию]|संदेश|प्रॉम्प्ट|इनपुट|बातचीत|השיחה|ההודעה|گفتگو|συνομιλία|\bmesaj\w*|\bkehote\w*)"
+    r"|\beingaben?\b|\banfrage\b|\bunterhaltung\b|\bgespräch\b|\bverlauf\b|\bentrées?\b|\bentrada\b|\bmensajes?\b|\brequête\b|\bconversación\b|\bl'invite\b|запрос\w*|\binvoer\w*|\bgirdi\w*|\bistem\b|\bwejści\w*|\bpermintaan\b|\bpercakapan\b|hội thoại|đầu vào|الإدخال|المحادثة|\bsolicitação\b|\bpedido\b|\bconversa\b|\bmensagens\b|\brichiesta\b|\bconversazione\b|\bmessaggi\b|\brozmow\w*|\bsohbet\w*|\bkonuşma\w*|\bsamtal\w*|\bgesprek\w*|\bkonverzac\w*|\bkeskustelu\w*|beszélgetés\w*|บทสนทนา|trò chuyện|розмов\w*|ввод\w*|сообщени\w*|диалог\w*|истори[яию]|संदेश|प्रॉम्प्ट|इनपुट|बातचीत|השיחה|ההודעה|گفتگو|συνομιλία|\bhist[óo]ric[oa]\b|\bhistorial\b|\bhistorique\b|\b\w+verlauf\b|\bzapytani\w*|\bgeschiedenis\b|\bmesaj\w*|\bkehote\w*)"
     r"(?![ _-](?:ids?|names?|keys?|templates?|titles?|labels?|types?|roles?|index|indices|variables?|groups?|counts?|batch\w*|queues?|processing|evaluation|cach\w+|parts?|blocks?|attachments?|costs?|fields?|retention|version|lines?|files?|bytes|channels?|buffers?|numbers?|signatures?|filters?|devices?|streams?|stack|headers?)\b)"
 )
 REQUEST = r"(?:\brequest(?:ed)?\b|\bpayload\b|\bbody\b|请求|請求|リクエスト|요청|\bsolicitud\b)"
@@ -35,7 +35,7 @@ NUMBER = r"\d[\d,_]*(?:\.\d+)?(?: ?[km]\b)?"
 # "Exceeds", "too long" in tongues that providers seldom write.
 MORE_TONGUES = (
     r"(?:\baş(?:ıyor|tı|ıldı|an|mıştır|makta)\w*|çok (?:uzun|büyük|fazla)|przekr\w*"
-    r"|zbyt (?:dług|duż)\w*|za dług\w*|melebihi|terlalu (?:panjang|besar|banyak)|overschr\w*|te (?:lang|groot|veel)\b|vượt\w*|quá (?:dài|lớn|nhiều|giới hạn)|تجاوز|يتجاوز|troppo (?:lung|grand)\w*|troppi\b|muito (?:long|grande)\w*|\bultrapass\w*|překr\w*|příliš|överskr\w*|overskr\w*|för (?:lång|stor|många)|ylitt\w*|túllép\w*|υπερβ\w*|เกิน|חורג|ארוך מדי|طويل جد|طولانی|बहुत (?:लंब|बड़)|liian (?:pitk|suur|mon)\w*|túl (?:hosszú|nagy|sok)|πολύ (?:μεγάλ|μακρ)\w*|prea (?:lung|mare|mult)\w*|depăș\w*|for (?:lang|langt|stor|stort|mange)\b)"
+    r"|zbyt (?:dług|duż)\w*|za dług\w*|melebihi|terlalu (?:panjang|besar|banyak)|overschr\w*|te (?:lang|groot|veel)\b|vượt\w*|quá (?:dài|lớn|nhiều|giới hạn)|تجاوز|يتجاوز|troppo (?:lung|grand)\w*|troppi\b|\bdemais\b|muito (?:long|grande)\w*|\bultrapass\w*|překr\w*|příliš|överskr\w*|overskr\w*|för (?:lång|stor|många)|ylitt\w*|túllép\w*|υπερβ\w*|เกิน|חורג|ארוך מדי|طويل جد|طولانی|बहुत (?:लंब|बड़)|liian (?:pitk|suur|mon)\w*|túl (?:hosszú|nagy|sok)|πολύ (?:μεγάλ|μακρ)\w*|prea (?:lung|mare|mult)\w*|depăș\w*|for (?:lang|langt|stor|stort|mange)\b)"
 )
 # More than is allowed.
 EXCEEDS = (
@@ -43,14 +43,14 @@ EXCEEDS = (
     r"|(?:does|do|did|will|would|can|could)(?: not|n't) (?:\w+ )?(?:fit|hold|handle|accommodate)|(?:cannot|can't|unable to|not able to) (?:\w+ )?(?:fit|hold|handle|accommodate|process|take)|won't fit"
     r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past (?:the|its|position|what)\b|no (?:more )?(?:free )?(?:slots?|room|space)\b|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) |over (?:model|token|context|max\w*|limit)"
     r"|cannot (?:exceed|be (?:greater|larger|longer|more))|above (?:the )?(?:max\w*|limit|allowed)|\breached\b|over[- ]?length|oversized?|over[- ]limit"
-    r"|大于|多于|高于|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|너무 ?(?:길|많|큽|크)|넘"
+    r"|大于|多于|高于|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|보다 ?(?:깁|길|큽|크|많)|너무 ?(?:길|많|큽|크)|넘"
     r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele|umfangreich|hoch)|dépass\w*|\btrop\b|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|más (?:larg|grand)\w*|превыш\w*|слишком|перевищ\w*|занадто"
     rf"|{MORE_TONGUES})"
 )
 # What is allowed, stated.
 ALLOWS = (
     r"(?:max(?:imum)?|limit(?:ed|s)?|up to|at most|no more than|(?:only |can )(?:accept|support|handle|take|process)s?|allow(?:s|ed)?|permit(?:s|ted)?|supports?|accepts?|must (?:be|not|have)|should (?:be|not|have)"
-    r"|less than|<=|capacity|最大|最多|上限|限制|支持|以内|最大で|최대|höchstens|maximal\w*|máxim\w*|massim\w*|максим\w*|\bmaximale?\b|\bmaximum\w*|\bmaksim\w*|\bau plus\b|\ben fazla\b|\bpaling banyak\b|tối đa)"
+    r"|less than|<=|capacity|最大|最多|上限|限制|支持|以内|最大で|최대|höchstens|maximal\w*|máxim\w*|massim\w*|максим\w*|\bmaximale?\b|\bmaximum\w*|\bmaksim\w*|\bau plus\b|\ben fazla\b|\bpaling banyak\b|tối đa|najwyżej|maksymaln\w*|hooguit|legfeljebb|enintään|nejvýše|como mucho|tout au plus)"
 )
 SHORTEN = (
     r"(?:reduc\w*|shorten\w*|shorter|shrink\w*|compress(?:ing)?\b|compact(?:ing)?\b|trim\w*|truncat(?:e|ing|ion)\b|decreas\w*|condens\w*|\bcut (?:down|back)\b|split\w*|clear(?:ing)?|remove"

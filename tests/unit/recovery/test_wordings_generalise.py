@@ -32,6 +32,7 @@ FILES = (
     "wordings_thirteenth.jsonl",
     "wordings_fourteenth.jsonl",
     "wordings_fifteenth.jsonl",
+    "wordings_sixteenth.jsonl",
 )
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
