@@ -92,7 +92,11 @@ class Hooks:
             if not future.done():
                 future.set_exception(fault) if fault else future.set_result(value)
 
-        Thread(target=work, daemon=True, name=f"plugin {hook.name}").start()
+        thread = Thread(target=work, daemon=True, name=f"plugin {hook.name}")
+        try:
+            thread.start()
+        except RuntimeError as fault:  # there are too many threads already
+            settle(None, fault)
         return future
 
     @staticmethod

@@ -121,8 +121,8 @@ class SummarySharing:
     async def _renewing(self, lease: Lease, make: Make) -> Summary:
         task = self._tasks.start(make(), name="summary call")
         try:
-            while not task.done():
-                await asyncio.wait({task}, timeout=self._pace.renew)
+            # One that is done waits for no store.
+            while not (await asyncio.wait({task}, timeout=self._pace.renew))[0]:
                 await guarded_async("renew a lease", self._store.renew(lease, self._pace.lease), otherwise=False)
             return task.result()
         finally:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.pipeline.hooks import Hooks
+from proxy.pipeline.hooks import MOST_AT_ONCE, Hooks
 from proxy.pipeline.plugins import GROUP, load_plugins
 
 ROWS = [{"role": "user", "content": "Keep HX-90210."}]
@@ -75,3 +75,22 @@ async def test_a_hook_that_never_comes_back_is_called_no_more(tmp_path: Path) ->
 
     assert said == [()] * 6
     assert len(plugin.hooks.calls) == 4
+
+
+async def test_a_hook_that_found_no_thread_is_called_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A machine that is out of threads for a moment costs the words of that moment alone.
+    """
+    (tmp_path / "keeper.py").write_text(PACKAGE)
+    hooks = Hooks(load_plugins(tmp_path))
+
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("proxy.pipeline.hooks.Thread.start", refuse)
+        nothing = [await hooks.on_pre_compress(ROWS, seconds=5, mask=True) for _ in range(MOST_AT_ONCE + 1)]
+    notes = await hooks.on_pre_compress(ROWS, seconds=5, mask=True)
+
+    assert nothing == [()] * (MOST_AT_ONCE + 1)
+    assert [one.text for one in notes] == ["module: Keep HX-90210."]

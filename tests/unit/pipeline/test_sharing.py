@@ -10,6 +10,7 @@ import pytest
 from proxy.errors import SummaryError
 from proxy.pipeline.sharing import Pace, SummarySharing
 from proxy.pipeline.tasks import TaskKeeper
+from proxy.records.leases import Lease
 from proxy.records.memory import MemoryStore
 from proxy.summaries.base import Summary
 from tests.support.stores import FakeClock, FlakyStore
@@ -305,3 +306,22 @@ async def test_a_store_that_fails_costs_the_sharing_alone(
     maker.gate.set()
 
     assert [(await process().once("k", maker)).text for _ in range(2)] == ["summary 1", "summary 2"]
+
+
+async def test_a_summary_that_is_done_waits_for_no_renewal(clock: FakeClock, maker: Maker) -> None:
+    """
+    A store that is slow just then would hold up the request.
+    """
+
+    class Counting(MemoryStore):
+        renewed = 0
+
+        async def renew(self, lease: Lease, seconds: float) -> bool:
+            self.renewed += 1
+            return await super().renew(lease, seconds)
+
+    store = Counting(clock=clock)
+    maker.gate.set()
+    summary = await SummarySharing(store, TaskKeeper(), pace=Pace(renew=5.0)).once("k", maker)
+
+    assert (summary.text, store.renewed) == ("summary 1", 0)
