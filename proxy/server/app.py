@@ -118,7 +118,7 @@ class Edge:
         return await self._handler.forward(incoming(request, headers), await upload_of(request))
 
     async def _chat(self, request: web.BaseRequest, headers: Headers, reply: Reply) -> Answer:
-        body = await read_body(request, limit=self._limits.max_body)
+        body = await read_body(request, limit=self._limits.max_body, silence=self._limits.header_timeout)
         asked = incoming(request, headers, body)
         with KeepAlive(reply, after=self._keepalive_after(asked), wanted=partial(asks_stream, body)):
             return await self._handler.chat(asked)

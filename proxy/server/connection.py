@@ -77,6 +77,9 @@ class Connection(RequestHandler):
         """
         if request.writer.output_size > 0:
             raise ConnectionResetError("an answer has begun already")
+        if isinstance(exc, ConnectionResetError) and (self.transport is None or self.transport.is_closing()):
+            # Its client left in the moment in which the answer came: that is no fault of anybody's.
+            raise exc
         ours = status >= 500
         if ours:
             _LOG.error("edge.fault", error=type(exc).__name__, where=_place(exc))

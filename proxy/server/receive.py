@@ -4,9 +4,10 @@ A client's request as the rooms behind the edge see it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
-from aiohttp import web
+from aiohttp import StreamReader, web
 from aiohttp.http import HttpVersion11
 
 from proxy.errors import BadRequestError
@@ -52,9 +53,10 @@ def incoming(request: web.BaseRequest, headers: Headers, body: bytes = b"") -> I
     return Incoming(request.method, request.raw_path, headers, body, client)
 
 
-async def read_body(request: web.BaseRequest, *, limit: int) -> bytes:
+async def read_body(request: web.BaseRequest, *, limit: int, silence: float) -> bytes:
     """
-    Return the whole body; one larger than *limit* is refused before it is read where its length is stated.
+    Return the whole body; one larger than *limit* is refused before it is read where its length is stated, and one of
+    which nothing more comes for *silence* seconds is given up.
     """
     stated = request.headers.get("Content-Length")
     if stated is not None and int(stated) > limit:
@@ -63,7 +65,7 @@ async def read_body(request: web.BaseRequest, *, limit: int) -> bytes:
     chunks: list[bytes] = []
     size = 0
     try:
-        while chunk := await request.content.readany():
+        while chunk := await _piece(request.content, silence):
             size += len(chunk)
             if size > limit:
                 raise _too_large(limit)
@@ -71,6 +73,17 @@ async def read_body(request: web.BaseRequest, *, limit: int) -> bytes:
     except web.RequestPayloadError as exc:
         raise BadRequestError(400, "The request body is no valid HTTP.", "invalid_body") from exc
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def _piece(content: StreamReader, silence: float) -> bytes:
+    try:
+        async with asyncio.timeout(silence):
+            return await content.readany()
+    except TimeoutError:
+        # It may be we who had no time.
+        if piece := content.read_nowait():
+            return piece
+        raise BadRequestError(408, f"Nothing more of the body came for {silence:g} s.", "body_timeout") from None
 
 
 async def upload_of(request: web.BaseRequest) -> AsyncIterator[bytes] | None:

@@ -17,7 +17,11 @@ class LimitsSettings(Settings):
     headers: Bytes = Field(
         default=64 * 1024, gt=0, description="Largest request head, all headers together; a larger one gets 431."
     )
-    header_timeout: Seconds = Field(default=30.0, gt=0, description="How long a client may take to send its headers.")
+    header_timeout: Seconds = Field(
+        default=30.0,
+        gt=0,
+        description="How long a client may take to send its headers, and be silent within the body of a chat.",
+    )
     json_depth: int = Field(
         default=200,
         ge=1,

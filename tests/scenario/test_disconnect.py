@@ -5,7 +5,11 @@ A client that leaves takes its upstream call along, at every stage, and leaves n
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
+import proxy.server.app
+from proxy.server.receive import incoming
+from proxy.upstream.wire import Answer
 from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, world
 
 pytestmark = pytest.mark.usefixtures("never_blocks")
@@ -140,3 +144,30 @@ async def test_cancels_the_waiting_handler_itself():
         await client.leave()
 
         await asyncio.wait_for(cancelled.wait(), 1)
+
+
+async def test_leaving_in_the_moment_of_the_answer_is_no_fault(monkeypatch):
+    """
+    The answer finds nobody; no event calls that a fault of the edge.
+    """
+    served = asyncio.Event()
+
+    def gone(request, *rest):
+        asyncio.get_running_loop().call_soon(served.set)
+        request.transport.abort()
+        return incoming(request, *rest)
+
+    class Quick:
+        async def chat(self, _):
+            return Answer.of_bytes(200, (), b"{}")
+
+    monkeypatch.setattr(proxy.server.app, "incoming", gone)
+    async with world(handler=lambda _: Quick()) as w:
+        with capture_logs() as events:
+            client = await w.client()
+            await client.send(b"POST %b HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\n{}" % CHAT.encode())
+            await served.wait()
+            assert await client.reader.read() == b""
+            await w.edge.idle.wait()
+
+    assert events == []

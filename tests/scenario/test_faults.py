@@ -167,7 +167,7 @@ async def test_a_proxy_that_was_busy_blames_no_client(proxy_factory: Any) -> Non
 
 async def test_a_body_that_comes_a_byte_at_a_time_is_waited_for(proxy_factory: Any) -> None:
     """
-    Uploads may be slow; only heads have a deadline.
+    Uploads may be slow; only heads have a deadline, and silence within a body.
     """
     body = dumps(SMALL)
     async with whole(proxy_factory, limits={"header_timeout": 0.2}) as w:
@@ -179,6 +179,23 @@ async def test_a_body_that_comes_a_byte_at_a_time_is_waited_for(proxy_factory: A
 
         assert (await client.answer()).status == 200
         assert w.upstream.received[0].body == body
+
+
+async def test_bodies_that_fall_silent_give_their_places_up(proxy_factory: Any) -> None:
+    """
+    Clients that never finish fill what may be in flight, but not for ever.
+    """
+    async with whole(proxy_factory, limits={"header_timeout": 0.2, "inflight": 5}) as w:
+        silent = [await w.client() for _ in range(5)]
+        for client in silent:
+            await client.send(head(b"Content-Length: 1000") + b"{")
+        while w.proxied.proxy.edge.inflight < 5:
+            await asyncio.sleep(0.01)
+        refused = await w.post(dumps(SMALL))
+        told = [await asyncio.wait_for(client.answer(), 5) for client in silent]
+
+        assert (refused.status, {(one.status, b"body_timeout" in one.body) for one in told}) == (503, {(408, True)})
+        assert await still_well(w)
 
 
 async def post(w: Whole, body: bytes) -> Answered:
