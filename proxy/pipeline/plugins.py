@@ -47,7 +47,7 @@ def _loaded(name: str, load: Callable[[], Any]) -> Iterator[Plugin]:
     try:
         hooks = load()
         yield Plugin(name, hooks() if inspect.isclass(hooks) else hooks)
-    except Exception as fault:  # noqa: BLE001 - foreign code: whatever it raises costs the plug-in alone
+    except (Exception, SystemExit) as fault:  # noqa: BLE001 - foreign code: whatever it raises costs the plug-in alone
         log.warning("plugin.failed", plugin=name, step="load", fault=type(fault).__name__)
 
 

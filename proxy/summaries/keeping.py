@@ -20,6 +20,8 @@ WHOLE_CHARS = 2_000
 """A pinned message up to this size is kept whole, a longer one by its paragraphs."""
 NOTE_CHARS = 6_000
 """What a plug-in returns is cut to its head and tail above this size."""
+MASKED_CHARS = 32 * NOTE_CHARS
+"""Characters at either end that are looked at for secrets; what lies further inside is cut away in any case."""
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 
 
@@ -46,8 +48,18 @@ def note(source: str, text: str, *, mask: bool) -> Note | None:
     """
     Return what a plug-in said, secrets masked and then cut; ``None`` where it said nothing.
     """
-    text = clean(text, mask=mask).strip()
+    text = clean(_ends(text), mask=mask).strip()
     return Note(source, shorten(text, NOTE_CHARS)) if text else None
+
+
+def _ends(text: str) -> str:
+    """
+    Return the two ends of a text of any size, without the words that a cut would halve.
+    """
+    if len(text) <= 2 * MASKED_CHARS:
+        return text
+    first, last = text[:MASKED_CHARS], text[-MASKED_CHARS:]
+    return f"{first[: first.rfind(' ')]}\n{last[last.find(' ') + 1 :]}"
 
 
 def within(texts: Sequence[str], room: float, count: Callable[[str], int]) -> list[str]:

@@ -62,6 +62,16 @@ def test_a_folder_is_read_in_order_and_private_files_are_not(tmp_path: Path) -> 
     assert [plugin.name for plugin in load_plugins(tmp_path)] == ["a", "b"]
 
 
+def test_a_plug_in_that_exits_ends_nothing_but_itself(tmp_path: Path) -> None:
+    """
+    Some scripts call ``sys.exit()`` when they are imported.
+    """
+    (tmp_path / "a.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "b.py").write_text("")
+
+    assert [plugin.name for plugin in load_plugins(tmp_path)] == ["b"]
+
+
 async def test_a_hook_that_never_comes_back_is_called_no_more(tmp_path: Path) -> None:
     """
     Its threads would pile up otherwise.

@@ -116,3 +116,17 @@ def test_a_models_summary_gets_the_notes_it_left_out():
 def test_pinned_words_are_clean():
     """As is all text of a summary."""
     assert clean(RULE, mask=True) == RULE
+
+
+def test_of_a_note_of_any_size_the_ends_are_kept_and_masked():
+    """
+    Nothing is looked through that is cut away in any case, and no half of a secret is left at a cut.
+    """
+    secret = "sk-proj-" + "Ab1" * 16
+    middle = f" {secret} ".join(["word " * 100] * 5_000)
+    found = note("p", f"first {secret} {middle} {secret} last", mask=True)
+
+    assert found is not None
+    assert found.text.startswith("first [")
+    assert found.text.endswith("] last")
+    assert "Ab1" not in found.text
