@@ -94,6 +94,7 @@ ROWS: tuple[NumberRow, ...] = (
     NumberRow(r"(?:\b(?:to|stay|keep\w*|is|remain) (?:below|under|within)|máx\w*|max\w*|limite?)[.: ]{1,3}{limit}", "shorten it to below 9000 tokens", {"limit": 9000}),
     NumberRow(r"(?:\b(?:model|engine|deployment|server|endpoint)s? (?:only )?(?:has|takes|holds|reads|serves|allows)(?: up to)?|최대|tối đa|maksim\w*|höchstens|maximaal|en fazla|не (?:более|больше)) ?{limit}", "model has 9000", {"limit": 9000}),
     NumberRow(r"> ?(?:the )?(?:max\w*|limit|context)[ _a-z]{0,16} ?{limit}", "5000 + 4000 > max seq len 8000", {"limit": 8000}),
+    NumberRow(r"limit\w* (?:\w+ )?to {limit}", "please limit yourself to 9000 tokens", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:을|를)? ?초과", "값이 9000을 초과했습니다", {"limit": 9000}),
     NumberRow(r"{limit} ?(?:个|tokens?)? ?(?:tokens?)? ?以内", "请控制在 9000 tokens 以内", {"limit": 9000}),
     NumberRow(r"(?:(?:must|should) be (?:< ?=?|less than or equal to|shorter than|fewer than|less than|below|under|at most)|is below|available) ?{limit}", "input tokens (5000) plus prefix length (0) must be < 4100", {"limit": 4100}),

@@ -41,7 +41,7 @@ MORE_TONGUES = (
 EXCEEDS = (
     r"(?:exceed\w*|too (?:long|large|big|many|much)|(?:longer|larger|bigger|greater|more|higher) than|overflow\w*|overrun\w*|beyond|surpass\w*"
     r"|(?:does|do|did|will|would|can|could)(?: not|n't) (?:\w+ )?(?:fit|hold|handle|accommodate)|(?:cannot|can't|unable to|not able to) (?:\w+ )?(?:fit|hold|handle|accommodate|process|take)|won't fit"
-    r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past (?:the|its|position|what)\b|no (?:more )?(?:free )?(?:slots?|room|space)\b|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) |over (?:model|token|context|max\w*|limit)"
+    r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past (?:the|its|position|what)\b|no (?:more )?(?:free )?(?:slots?|room|space)\b|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) |over (?:model|token|context|ctx|max\w*|limit)|переполн\w*|заполнен\w*|débord\w*|desbord\w*|überlauf\w*|已满|满了|いっぱい|가득"
     r"|cannot (?:exceed|be (?:greater|larger|longer|more))|above (?:the )?(?:max\w*|limit|allowed)|\breached\b|over[- ]?length|oversized?|over[- ]limit"
     r"|大于|多于|高于|超出|超过|超過|超长|超長|过长|過長|过大|太长|太長|太大|太多|过多|溢出|超限|上限|不足|超え|オーバー|長すぎ|多すぎ|大きすぎ|초과|보다 ?(?:깁|길|큽|크|많)|너무 ?(?:길|많|큽|크)|넘"
     r"|überschr\w*|übersteig\w*|zu (?:lang|groß|viele|umfangreich|hoch)|dépass\w*|\btrop\b|excèd\w*|\bexced\w*|\bsupera\w*|\bsobrepas\w*|demasiad\w*|muy larg\w*|más (?:larg|grand)\w*|превыш\w*|слишком|перевищ\w*|занадто"
@@ -54,7 +54,7 @@ ALLOWS = (
 )
 SHORTEN = (
     r"(?:reduc\w*|shorten\w*|shorter|shrink\w*|compress(?:ing)?\b|compact(?:ing)?\b|trim\w*|truncat(?:e|ing|ion)\b|decreas\w*|condens\w*|\bcut (?:down|back)\b|split\w*|clear(?:ing)?|remove"
-    r"|压缩|壓縮|缩短|縮短|减少|減少|精简|清理|短く|줄여|줄이|kürz\w*|réduis\w*|raccourc\w*|reduz\w*|acort\w*)"
+    r"|压缩|壓縮|缩短|縮短|减少|減少|精简|清理|短く|줄여|줄이|kürz\w*|réduis\w*|raccourc\w*|reduz\w*|acort\w*|сократ\w*|уменьш\w*|скорот\w*|skróć|verkort\w*|accorci\w*|riduc\w*|encurt\w*|kısalt\w*|rút ngắn|persingkat)"
 )
 # What the answer may have.
 OUTPUT = (

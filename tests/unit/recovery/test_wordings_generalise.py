@@ -33,6 +33,7 @@ FILES = (
     "wordings_fourteenth.jsonl",
     "wordings_fifteenth.jsonl",
     "wordings_sixteenth.jsonl",
+    "wordings_seventeenth.jsonl",
 )
 Row = dict[str, Any]
 Judge = Callable[[Row], Fault]
