@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from proxy.pipeline.decoding import READABLE
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.routes import Router
@@ -51,6 +52,8 @@ class Sending:
             # A frame can only be taken out of a stream that can be read.
             kept = tuple((name, value) for name, value in incoming.headers if name.lower() != ENCODING_HEADER)
             incoming = replace(incoming, headers=(*kept, (ENCODING_HEADER, "identity")))
+        elif exchange.mode in {"compact", "recover"}:
+            incoming = replace(incoming, headers=tuple(_readable(*pair) for pair in incoming.headers))
         headers = exchange.trace.main_call(incoming.headers, model=exchange.model)
         if headers is not incoming.headers:
             incoming = replace(incoming, headers=headers)
@@ -67,3 +70,14 @@ class Sending:
         Return where summariser calls go: the route's own upstream, or the one that the settings name.
         """
         return self._targets[route] if upstream is None else self._by_upstream[upstream]
+
+
+def _readable(name: str, value: str) -> tuple[str, str]:
+    """
+    Return a header, where it names codings those alone that we can read: a refusal in another is never recovered from.
+    """
+    if name.lower() != ENCODING_HEADER:
+        return name, value
+    offered = [one.strip() for one in value.split(",")]
+    kept = [one for one in offered if one.partition(";")[0].strip().lower() in READABLE - {""}]
+    return name, value if kept == offered else ", ".join(kept) or "identity"

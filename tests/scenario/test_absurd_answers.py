@@ -176,3 +176,27 @@ async def test_a_model_name_that_cannot_be_encoded_does_not_end_the_metrics(worl
 
     assert answered.status == 200
     assert "odd?" in text.encode().decode()
+
+
+@pytest.mark.parametrize(
+    ("offered", "passed"),
+    [
+        ("gzip, deflate", "gzip, deflate"),
+        ("gzip;q=1.0,  deflate;q=0.5", "gzip;q=1.0,  deflate;q=0.5"),
+        ("br, gzip;q=0.8, zstd", "gzip;q=0.8"),
+        ("br", "identity"),
+        ("*", "identity"),
+    ],
+)
+async def test_only_codings_that_we_can_read_are_offered(proxy_factory: Any, offered: str, passed: str) -> None:
+    """
+    A refusal in any other could not be recovered from; where nothing would be recovered, all are offered.
+    """
+    headers = f"Content-Type: application/json\r\nAccept-Encoding: {offered}\r\n".encode()
+    async with whole(proxy_factory, plain(answers("900"))) as w:
+        for mode in (b"", b"x-concertina-mode: off\r\n"):
+            client = await w.client()
+            await client.ask("POST", "/v1/chat/completions", headers=headers + mode, body=dumps(REQUEST))
+        told = [dict(received.headers)["Accept-Encoding"] for received in w.upstream.received]
+
+    assert told == [passed, offered]
