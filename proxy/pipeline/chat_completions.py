@@ -115,6 +115,7 @@ class ChatCompletions:
             viewer=self._viewer,
             request=request,
         )
+        exchange.warnings += exchange.directives.misread
         begin = partial(exchange.trace.begin, self._tracer, headers=incoming.headers, upstream=route.upstream)
         guarded("trace", begin, otherwise=None)
         return exchange

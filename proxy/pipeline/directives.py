@@ -12,18 +12,21 @@ from proxy.upstream.wire import Headers
 
 MODES = frozenset({"off", "observe", "recover", "compact"})
 PREFIX = "x-concertina-"
+UNKNOWN_MODE = "x-concertina-mode was ignored: it is off, observe, recover or compact"
 
 
 @dataclass(frozen=True, slots=True)
 class Directives:
     """
-    The mode for this one request, a focus topic, a session hint, and whether to compact now.
+    The mode for this one request, a focus topic, a session hint, and whether to compact now; *misread* tells what of
+    them was no use.
     """
 
     mode: str | None = None
     focus: str | None = None
     session: str = ""
     force: bool = False
+    misread: tuple[str, ...] = ()
 
 
 def with_command(directives: Directives, request: ChatRequest, command: str | None) -> Directives:
@@ -39,7 +42,7 @@ def with_command(directives: Directives, request: ChatRequest, command: str | No
 
 def read_directives(headers: Headers) -> Directives:
     """
-    Return what the headers ask; an unknown mode is ignored.
+    Return what the headers ask; an unknown mode is told and ignored, so that the request is answered.
     """
     values = {name.lower(): value.strip() for name, value in headers if name.lower().startswith(PREFIX)}
     mode = values.get(PREFIX + "mode", "").lower()
@@ -48,4 +51,5 @@ def read_directives(headers: Headers) -> Directives:
         focus=values.get(PREFIX + "focus") or None,
         session=values.get(PREFIX + "session", ""),
         force=values.get(PREFIX + "force", "").lower() == "true",
+        misread=() if not mode or mode in MODES else (UNKNOWN_MODE,),
     )

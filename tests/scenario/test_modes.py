@@ -239,3 +239,15 @@ async def test_a_system_prompt_alone_is_no_conversation(world_factory: Any) -> N
     reply = await world.chat([system()], headers={"x-concertina-force": "true"})
 
     assert (reply.status, reply.action) == (200, "passthrough")
+
+
+async def test_a_mode_that_does_not_exist_is_told_and_ignored(world_factory: Any) -> None:
+    """
+    The request is answered as without it; what was asked is not repeated.
+    """
+    world = await world_factory()
+    reply = await world.chat(SMALL, headers={"x-concertina-mode": "compct"})
+
+    assert (reply.status, reply.action) == (200, "passthrough")
+    assert reply.headers["x-concertina-warning"].startswith("x-concertina-mode was ignored")
+    assert "compct" not in reply.headers["x-concertina-warning"]
