@@ -33,6 +33,7 @@ from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.work import OffLoopWork
 from proxy.records.open import open_store
 from proxy.records.secret import load_secret
+from proxy.records.store import RecordStore
 from proxy.server.app import Edge
 from proxy.server.readiness import readiness
 from proxy.server.run import Listening
@@ -107,7 +108,24 @@ async def build(
     """
     Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
     """
-    core = await _core(settings, environ or {}, vocabulary or Vocabulary(), clock, tracer)
+    store = await open_store(settings.store, clock=clock)
+    try:
+        return await _built(settings, store, environ or {}, vocabulary or Vocabulary(), clock, tracer)
+    except BaseException:
+        # The store has a thread of its own, which would keep a process alive that neither serves nor ends.
+        await store.close()
+        raise
+
+
+async def _built(
+    settings: AppSettings,
+    store: RecordStore,
+    environ: Mapping[str, str],
+    vocabulary: Vocabulary,
+    clock: Callable[[], float],
+    tracer: Tracer | None,
+) -> Proxy:
+    core = await _core(settings, store, environ, vocabulary, clock, tracer)
     knowledge = _knowledge(settings, core)
     serving = serving_of(settings, core, knowledge)
     edge = Edge(
@@ -148,12 +166,12 @@ def renew(proxy: Proxy, settings: AppSettings) -> Proxy:
 
 async def _core(
     settings: AppSettings,
+    store: RecordStore,
     environ: Mapping[str, str],
     vocabulary: Vocabulary,
     clock: Callable[[], float],
     tracer: Tracer | None,
 ) -> Core:
-    store = await open_store(settings.store, clock=clock)
     tasks, metrics = TaskKeeper(), Metrics()
     counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
     return Core(
