@@ -39,15 +39,16 @@ class Bench:
     Applies every method at every budget to one set of conversations after the other.
     """
 
-    def __init__(self, litellm: str | None) -> None:
+    def __init__(self, litellm: str | None, wanted: Sequence[str] = ()) -> None:
         self.vocabulary = Vocabulary()
         self.vocabulary.load()
         self.count: Count = lru_cache(maxsize=None)(self.vocabulary.count)
         self.litellm = litellm
-        self.results: dict = {"budgets": BUDGETS, "methods": methods.names(litellm), "sets": {}}
+        self.wanted = wanted
+        self.results: dict = {"budgets": BUDGETS, "methods": wanted or methods.names(litellm), "sets": {}}
 
     async def add(self, name: str, title: str, kinds: Sequence[str], rows: Sequence[Sequence], judge: Judge) -> None:
-        kept: dict = {}
+        kept = self.results["sets"].get(name, {}).get("kept", {}) if self.wanted else {}
         sizes = [sum(size(row, self.count) for row in one) for one in rows]
         for method in self.results["methods"]:
             for budget in BUDGETS:
@@ -120,11 +121,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="+", choices=SETS, default=SETS, help="measure these, keep the rest as it was")
+    parser.add_argument("--methods", nargs="+", default=(), help="measure these, keep the others' figures; with --only")
     parser.add_argument("--litellm", metavar="PYTHON", help="a Python that has litellm")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "quality")
     given = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    bench = Bench(given.litellm)
+    bench = Bench(given.litellm, given.methods)
     if given.only != SETS:
         bench.results["sets"] |= report.read(given.results)
     asyncio.run(measure(bench, quick=given.quick, only=given.only))

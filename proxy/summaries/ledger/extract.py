@@ -21,6 +21,7 @@ from proxy.summaries.ledger.near import without_near_duplicates
 from proxy.summaries.ledger.redundancy import keep_distinct
 from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
 from proxy.summaries.ledger.routine import fade_routine
+from proxy.summaries.ledger.segments import fill_topics, topics
 from proxy.summaries.ledger.sizes import cut_to, pieces, scales
 from proxy.summaries.ledger.slots import successors, values_of
 from proxy.summaries.ledger.todo import todo_lines, writes_todo
@@ -75,6 +76,7 @@ class Ledger:
     lexicon: Lexicon
     covered: tuple[int, ...]
     focused: frozenset[int]
+    topics: Mapping[int, int]
     pinned: tuple[str, ...]
     notes: tuple[Note, ...]
 
@@ -144,6 +146,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
         lexicon=lexicon,
         covered=covered,
         focused=focused,
+        topics={} if focused else topics(candidates, weights),
         pinned=pinned,
         notes=notes_within(job.notes, int(NOTES_SHARE * budget), count),
     )
@@ -181,8 +184,11 @@ def _fill(ledger: Ledger, room: float) -> list[Candidate]:
     filling.used -= sum(filling.cost(number) for number in goal)
     limit = room * (1 - _index_share(room))
     stages = focused_stages(_STAGES, {id(ledger.candidates[n]) for n in ledger.focused}) if ledger.focused else _STAGES
-    for stage in stages:
+    *shared, free = stages
+    for stage in shared:
         filling.run(stage, limit=limit)
+    fill_topics(filling, ledger.topics, limit=limit)
+    filling.run(free, limit=limit)
     return [ledger.candidates[n] for n in sorted(filling.chosen - set(goal))]
 
 
