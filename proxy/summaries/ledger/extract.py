@@ -42,8 +42,8 @@ _SPOKEN_WEIGHT = 1.5
 _TELLING = 0.5
 """Sentences that weigh less only say what comes next; they have no share of their own."""
 _HEADING_TOKENS = 40
-_TRIES = 4
-_SLACK = 0.94
+_TRIES = 6
+_SLACK = 0.98
 _TAIL_CHARS = 60_000
 _PROGRESS = frozenset({Section.DONE, Section.IN_PROGRESS, Section.BLOCKED, Section.DECISIONS})
 
