@@ -84,8 +84,7 @@ class TokenCounter:
         Return a key for all that the count depends on; for plain rows that is the role and the text.
 
         Python's own hash is keyed anew in every process and five times as fast as a digest. Among 2^17 entries of 64
-        bits a row meets another's key once in 10^14 look-ups, and is then counted wrong: conversations are never
-        recognised by it.
+        bits a row meets another's key once in 10^14 look-ups, and is then counted wrong.
         """
         content, role = message.get("content"), message.get("role")
         if isinstance(content, str) and isinstance(role, str) and role in self._plain:
