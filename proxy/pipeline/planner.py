@@ -85,7 +85,11 @@ class Planner:
         scene = await self.scene(exchange, request, at_first=True)
         if exchange.mode == "compact" and self._conversations.marks.take(scene.known.live, scene.identity.digests):
             exchange.directives = replace(exchange.directives, force=True)
-        return self._with_less_output(exchange, await self._decide(exchange, scene))
+        plan = await self._decide(exchange, scene)
+        if plan.record is not None and scene.total < scene.budget.threshold:
+            # Folded by wish, here or by another process: from this size on its record has to be looked for.
+            self._knowledge.refuse(exchange, request.model, scene.total)
+        return self._with_less_output(exchange, plan)
 
     async def _left_alone(self, exchange: Exchange, request: ChatRequest, why: str) -> Plan:
         """
@@ -212,6 +216,9 @@ class Planner:
             would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
             return replace(_untouched(scene, "observe"), would=would)
         if over and acts:
+            if exchange.directives.force and size < scene.budget.threshold:
+                # Who wants it now wants it smaller than it is, not than it may be.
+                scene = replace(scene, budget=replace(scene.budget, threshold=size))
             scene = await self._preparation.awaited(exchange, scene)
             plan = await self._compacting.compact(
                 exchange, scene, self._first_demand(scene, most_bytes if heavy else None)

@@ -34,5 +34,7 @@ async def test_a_fault_after_the_store_was_opened_leaves_no_thread_behind(
     with pytest.raises(RuntimeError, match="a fault of ours"):
         await wiring.build(settings)
 
-    left = [thread for thread in set(threading.enumerate()) - before if not thread.daemon and thread.is_alive()]
-    assert [thread for thread in left if "_connection_worker_thread" in thread.name] == []
+    stores = [thread for thread in set(threading.enumerate()) - before if "_connection_worker_thread" in thread.name]
+    for thread in stores:
+        thread.join(5)
+    assert [thread for thread in stores if thread.is_alive()] == []

@@ -251,3 +251,22 @@ async def test_a_mode_that_does_not_exist_is_told_and_ignored(world_factory: Any
     assert (reply.status, reply.action) == (200, "passthrough")
     assert reply.headers["x-concertina-warning"].startswith("x-concertina-mode was ignored")
     assert "compct" not in reply.headers["x-concertina-warning"]
+
+
+async def test_force_compacts_far_below_the_threshold_and_the_next_turn_stays_compacted(
+    upstream_factory: Any, proxy_factory: Any, exact_counter: Any
+) -> None:
+    """
+    Whatever the size: what was asked for once holds for the turns after it, which are no longer forced.
+    """
+    upstream = await upstream_factory(window=128_000, counter=exact_counter, summary_markers=("<record ",))
+    proxied = await proxy_factory(upstream.url, upstream={"context_window": 128_000, "discover": False})
+    rows = chat_session(20)
+    forced = await proxied.chat(rows, headers={"x-concertina-force": "true"})
+    first = upstream.main_calls[-1]
+    grown = [*rows, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "Go on."}]
+    later = await proxied.chat(grown)
+
+    assert (forced.action, later.action) == ("compacted", "reused")
+    assert first.prompt_tokens < exact_counter.messages(rows) * 0.6
+    assert upstream.main_calls[-1].messages[: len(first.messages)] == first.messages

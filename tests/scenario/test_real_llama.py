@@ -104,7 +104,7 @@ async def test_a_small_models_summary_is_checked_or_replaced(
     """
     rule = "Never edit gen/schema.sql, the auditors own it."
     rows = [system("You are brief."), user("Find out why the import loses rows.")]
-    for turn in range(8):
+    for turn in range(14):
         rows += [assistant(filler(300, seed=f"answer {turn}")), user(filler(120, seed=f"question {turn}"))]
         if turn == 2:
             rows += [assistant("Noted."), user(rule)]
@@ -121,7 +121,7 @@ async def test_a_small_models_summary_is_checked_or_replaced(
             "small": {"base_url": llama, "context_window": 1_024, "discover": False, "api_keys": ["none"]},
         },
         compaction={
-            "threshold_tokens": 1_200,
+            "threshold_tokens": 2_000,
             "prepare_at": None,
             "summarizer": {"model": "smol", "upstream": "small", "wait": 200, "timeout": 200, "max_calls": 1},
         },
@@ -133,4 +133,5 @@ async def test_a_small_models_summary_is_checked_or_replaced(
 
     assert (reply.status, reply.action) == (200, "compacted")
     assert fault_of(unwrap(row) or "", source="x" * 20_000) is None
-    assert all(fact in row for fact in (rule, "src/load_orders.py", "ORD-55120"))
+    missing = [fact for fact in (rule, "src/load_orders.py", "ORD-55120") if fact not in row]
+    assert missing == [], row
