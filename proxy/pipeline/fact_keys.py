@@ -24,3 +24,11 @@ def _digest(names: str) -> str:
 
 
 _remembered = lru_cache(maxsize=1024)(_digest)
+
+
+def limits_key_of(upstream: str, name: str) -> str:
+    """
+    Return the key of what an upstream stated of a model, or of itself under a *name* of ours.
+    """
+    digest = blake2b(f"{upstream}\0{name}".encode("utf-8", "replace"), digest_size=12)
+    return f"limits:{digest.hexdigest()}"

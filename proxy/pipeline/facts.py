@@ -4,6 +4,7 @@ What is known of one model at one upstream for one credential, and how it is wri
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +31,17 @@ class Facts:
     """Whether it answers a prompt that fills the window with a few tokens instead of an error."""
     refused: int | None = None
     """Our tokens of the smallest request that was refused for its size, whatever the reason given."""
-    loaded: bool = False
+    loading: asyncio.Task[None] | None = None
+    """The one reading of what an earlier process learned; who leaves meanwhile does not end it for the others."""
     kept: Calibration | None = None
     """The calibration as it stands in the store."""
+
+    @property
+    def loaded(self) -> bool:
+        """
+        Whether what an earlier process learned is known.
+        """
+        return self.loading is not None and self.loading.done()
 
     def written(self) -> bytes:
         """

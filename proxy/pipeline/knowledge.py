@@ -11,14 +11,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from copy import copy
-from hashlib import blake2b
 from typing import Any
 
 from proxy.chat.json import dumps, loads
 from proxy.pipeline.anchors import Anchors
 from proxy.pipeline.configured import ConfiguredWindows
 from proxy.pipeline.exchange import Exchange
-from proxy.pipeline.fact_keys import key_of
+from proxy.pipeline.fact_keys import key_of, limits_key_of
 from proxy.pipeline.facts import Facts
 from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.settings import ModelSettings
@@ -237,7 +236,9 @@ class Knowledge:
         if new == old:
             return
         self._hold_limits(exchange, model, new)
-        self._tasks.start(self._put(_limits_key(exchange, model), dumps(new.to_dict())), name="save limits")
+        self._tasks.start(
+            self._put(limits_key_of(exchange.party.upstream, model), dumps(new.to_dict())), name="save limits"
+        )
 
     def _hold_limits(self, exchange: Exchange, model: str, limits: LearnedLimits) -> None:
         key, before = (exchange.party.upstream, model), self._limits_of(exchange, model)
@@ -257,12 +258,15 @@ class Knowledge:
         Read what an earlier process learned, once for each key.
         """
         facts = self.facts(exchange, model)
-        if facts.loaded:
-            return
-        facts.loaded = True
+        if facts.loading is None:
+            facts.loading = self._tasks.start(self._read(exchange, model, facts), name="load knowledge")
+        if not facts.loaded:
+            await asyncio.shield(facts.loading)
+
+    async def _read(self, exchange: Exchange, model: str, facts: Facts) -> None:
         for name in (model, LONG_TIER, BYTES, OUTPUT_CAP + model, OUTPUT_SUM + model):
             if (exchange.party.upstream, name) not in self._limits:
-                data = await self._get(_limits_key(exchange, name))
+                data = await self._get(limits_key_of(exchange.party.upstream, name))
                 with suppress(ValueError):
                     self._hold_limits(exchange, name, LearnedLimits.from_dict(data))
         data = await self._get(_key(exchange, model))
@@ -293,8 +297,3 @@ class Knowledge:
 def _key(exchange: Exchange, model: str) -> str:
     party = exchange.party
     return key_of(party.upstream, model, party.credential)
-
-
-def _limits_key(exchange: Exchange, model: str) -> str:
-    digest = blake2b(f"{exchange.party.upstream}\0{model}".encode("utf-8", "replace"), digest_size=12)
-    return f"limits:{digest.hexdigest()}"

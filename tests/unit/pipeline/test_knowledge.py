@@ -31,9 +31,9 @@ class SlowToAnswer(MemoryStore):
         return await super().get_fact(name)
 
 
-async def test_what_is_concluded_while_limits_are_read_holds_no_longer_than_that() -> None:
+async def test_what_an_earlier_process_learned_is_read_once_for_all_who_wait_for_it() -> None:
     """
-    A second request of the first moments does without them; what it found small may not be small.
+    Nobody plans without it: not who comes while it is read, nor when the one for whom it was read leaves.
     """
     clock = FakeClock()
     store, tasks = SlowToAnswer(clock=clock), TaskKeeper()
@@ -45,15 +45,17 @@ async def test_what_is_concluded_while_limits_are_read_holds_no_longer_than_that
     before, after = (Knowledge(upstreams, {}, discover=silent, store=store, tasks=tasks, clock=clock) for _ in range(2))
     before.learn_limit(EXCHANGE, "m", Claim(8_000, "c", prompt=9_000, window=128_000))
     await tasks.settled()
-    reading = asyncio.ensure_future(after.window(EXCHANGE, "m"))
+    leaving, staying = (asyncio.ensure_future(after.window(EXCHANGE, "m")) for _ in range(2))
     await asyncio.sleep(0)
     early = await after.basis(EXCHANGE, "m")
+    leaving.cancel()
+    await asyncio.sleep(0)
     store.gate.set()
-    window = await reading
 
-    assert window.tokens == 8_000
-    assert early is not None
-    assert early != await after.basis(EXCHANGE, "m")
+    assert early is None
+    assert (await staying).tokens == 8_000
+    assert (await after.window(EXCHANGE, "m")).tokens == 8_000
+    assert await after.basis(EXCHANGE, "m") is not None
 
 
 async def test_an_answer_that_changes_no_limit_leaves_conclusions_as_they_are() -> None:
