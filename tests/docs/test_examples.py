@@ -160,6 +160,21 @@ async def test_the_first_steps_lead_to_a_compacted_answer(
     assert list(dict.fromkeys(actions)) == ["passthrough", "compacted", "reused"]
 
 
+async def until_the_window_is_known(http: aiohttp.ClientSession, url: str) -> None:
+    """
+    Chat until the admin port tells the server's own window; a busy machine takes longer than a request waits for it.
+    """
+    small = dumps({"model": "sim-model", "messages": [{"role": "user", "content": "hello"}]})
+    for _ in range(100):
+        async with http.post(url, data=small) as response:
+            await response.read()
+        async with http.get("http://127.0.0.1:8081/api/windows") as response:
+            if 8_192 in {known.get("window") for known in loads(await response.read())["windows"]}:
+                return
+        await asyncio.sleep(0.1)
+    pytest.fail("the window was never learned")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_the_commands_of_the_readme_run_as_printed(tmp_path: Path, upstream_factory: Any) -> None:
@@ -185,8 +200,10 @@ async def test_the_commands_of_the_readme_run_as_printed(tmp_path: Path, upstrea
         said = await until_serving(process)
         body = dumps({"model": "sim-model", "messages": agent_session(40)})
         url = "http://127.0.0.1:8080/v1/chat/completions"
-        async with aiohttp.ClientSession() as http, http.post(url, data=body) as response:
-            action, data = response.headers.get("x-concertina-action"), loads(await response.read())
+        async with aiohttp.ClientSession() as http:
+            await until_the_window_is_known(http, url)
+            async with http.post(url, data=body) as response:
+                action, data = response.headers.get("x-concertina-action"), loads(await response.read())
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         await process.wait()
@@ -194,7 +211,7 @@ async def test_the_commands_of_the_readme_run_as_printed(tmp_path: Path, upstrea
 
     assert "turns answered" in said
     assert "no fault was found" in said
-    assert action in {"compacted", "recovered"}  # the second on a machine too busy to learn the window in time
+    assert action == "compacted"
     assert data["choices"]
     assert time.monotonic() - started < 600
 
