@@ -95,16 +95,19 @@ async def test_recovers_when_the_window_is_not_known(
     assert "x-concertina-attempts" not in again.headers
 
 
+@pytest.mark.parametrize(("turns", "threshold"), [(8, 1_200), (14, 2_000)])
 async def test_a_small_models_summary_is_checked_or_replaced(
-    llama: str, proxy_factory: Any, upstream_factory: Any
+    llama: str, proxy_factory: Any, upstream_factory: Any, turns: int, threshold: int
 ) -> None:
     """
     A model of 135 million parameters writes the summary: whatever it says, what is sent passes the guards, and holds the
     user's rules, the edited file and the exact strings; the request goes out once.
+
+    The smaller one has room for some 200 tokens, in which an extract keeps whole lines and no index of exact strings.
     """
     rule = "Never edit gen/schema.sql, the auditors own it."
     rows = [system("You are brief."), user("Find out why the import loses rows.")]
-    for turn in range(14):
+    for turn in range(turns):
         rows += [assistant(filler(300, seed=f"answer {turn}")), user(filler(120, seed=f"question {turn}"))]
         if turn == 2:
             rows += [assistant("Noted."), user(rule)]
@@ -121,7 +124,7 @@ async def test_a_small_models_summary_is_checked_or_replaced(
             "small": {"base_url": llama, "context_window": 1_024, "discover": False, "api_keys": ["none"]},
         },
         compaction={
-            "threshold_tokens": 2_000,
+            "threshold_tokens": threshold,
             "prepare_at": None,
             "summarizer": {"model": "smol", "upstream": "small", "wait": 200, "timeout": 200, "max_calls": 1},
         },
@@ -133,5 +136,6 @@ async def test_a_small_models_summary_is_checked_or_replaced(
 
     assert (reply.status, reply.action) == (200, "compacted")
     assert fault_of(unwrap(row) or "", source="x" * 20_000) is None
-    missing = [fact for fact in (rule, "src/load_orders.py", "ORD-55120") if fact not in row]
+    strings = ("ORD-55120",) if turns > 8 else ()
+    missing = [fact for fact in (rule, "src/load_orders.py", *strings) if fact not in row]
     assert missing == [], row
