@@ -48,9 +48,7 @@ def incoming(request: web.BaseRequest, headers: Headers, body: bytes = b"") -> I
     """
     Return the request as a value.
     """
-    peer = request.protocol.peername
-    client = str(peer[0]) if isinstance(peer, tuple) else ""
-    return Incoming(request.method, request.raw_path, headers, body, client)
+    return Incoming(request.method, request.raw_path, headers, body)
 
 
 async def read_body(request: web.BaseRequest, *, limit: int, silence: float) -> bytes:

@@ -27,7 +27,6 @@ class Incoming:
     target: str
     headers: Headers
     body: bytes = b""
-    client: str = ""
 
     @property
     def path(self) -> str:

@@ -1,5 +1,5 @@
 """
-Windows and output limits of our own, for families that the packaged price table leaves out or has wrong.
+Windows of our own, for families that the packaged price table leaves out or has wrong.
 """
 
 from __future__ import annotations
@@ -47,37 +47,4 @@ WINDOWS: tuple[tuple[str, int, str], ...] = (
     ("deepseek-r-1", 65_536, "hosts serve 64K to 160K; the smaller is safe"),
     ("tinyllama", 2_048, "its card"),
     ("gpt-5.3-codex-spark", 128_000, "smaller than the model whose name it begins with"),
-)
-
-OUTPUTS: tuple[tuple[str, int], ...] = (
-    # beginning of the name, most output tokens; the packaged table knows none
-    ("gpt-4o", 16_384),
-    ("gpt-4.1", 32_768),
-    ("gpt-4-turbo", 4_096),
-    ("gpt-3.5-turbo", 4_096),
-    ("gpt-5", 128_000),
-    ("gpt-6", 128_000),
-    ("o1", 100_000),
-    ("o1-mini", 65_536),
-    ("o1-preview", 32_768),
-    ("o3", 100_000),
-    ("o4-mini", 100_000),
-    ("claude-3-haiku", 4_096),
-    ("claude-3-opus", 4_096),
-    ("claude-3-sonnet", 4_096),
-    ("claude-3.5-sonnet", 8_192),
-    ("claude-3.5-haiku", 8_192),
-    ("claude-3.7-sonnet", 64_000),
-    ("claude-sonnet-4", 64_000),
-    ("claude-haiku-4", 64_000),
-    ("claude-opus-4", 32_000),
-    ("claude-opus-4.5", 64_000),
-    ("claude-opus-4.6", 128_000),
-    ("claude-opus-4.7", 128_000),
-    ("gemini-1.5", 8_192),
-    ("gemini-2.0", 8_192),
-    ("gemini-2.5", 65_536),
-    ("gemini-3", 65_536),
-    ("deepseek-chat", 8_192),
-    ("deepseek-reasoner", 65_536),
 )

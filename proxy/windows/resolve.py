@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from proxy.windows.table import find_max_output, packaged_table
+from proxy.windows.table import packaged_table
 
 DEFAULT_WINDOW = 128_000
 LONGEST_REMEMBERED = 200
@@ -23,7 +23,6 @@ class Window:
 
     tokens: int
     source: Source
-    max_output: int | None = None
 
 
 def find_window(
@@ -44,7 +43,6 @@ def find_window(
 
 
 def _found(model: str, configured: int | None, discovered: int | None, learned: int | None) -> Window:
-    max_output = find_max_output(model)
     stated: tuple[tuple[int | None, Source], ...] = (
         (configured, "config"),
         (discovered, "upstream"),
@@ -52,11 +50,11 @@ def _found(model: str, configured: int | None, discovered: int | None, learned: 
     )
     for tokens, source in stated:
         if tokens:
-            return Window(tokens, source, max_output)
+            return Window(tokens, source)
     found = packaged_table().find(model)
     if found:
-        return Window(found, "table", max_output)
-    return Window(DEFAULT_WINDOW, "default", max_output)
+        return Window(found, "table")
+    return Window(DEFAULT_WINDOW, "default")
 
 
 _remembered = lru_cache(maxsize=1024)(_found)

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from proxy.windows.names import Words, providers, spellings, words
-from proxy.windows.overrides import OUTPUTS, WINDOWS
+from proxy.windows.overrides import WINDOWS
 
 _MAKERS = frozenset(
     {"openai", "anthropic", "google", "deepseek", "mistral", "x-ai", "moonshotai", "minimax", "cohere", "perplexity"},
@@ -48,17 +48,6 @@ class WindowTable:
         return None
 
 
-def find_max_output(model: str) -> int | None:
-    """
-    Return the most output tokens of a model, where its family is known.
-    """
-    for name in spellings(model):
-        found = _longest(name, _outputs())
-        if found is not None:
-            return found
-    return None
-
-
 @cache
 def packaged_table() -> WindowTable:
     """
@@ -76,11 +65,6 @@ def packaged_table() -> WindowTable:
             makers.setdefault(name, window)
     common = {name: _elected(counts) for name, counts in votes.items()} | makers
     return WindowTable({words(name): window for name, window, _ in WINDOWS}, common, dict(by_provider))
-
-
-@cache
-def _outputs() -> Windows:
-    return {words(name): tokens for name, tokens in OUTPUTS}
 
 
 def _longest(name: Words, *tables: Windows) -> int | None:

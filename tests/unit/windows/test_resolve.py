@@ -27,11 +27,4 @@ def test_an_unknown_model_gets_the_default():
     """
     window = find_window("house-model")
 
-    assert (window.tokens, window.source, window.max_output) == (DEFAULT_WINDOW, "default", None)
-
-
-def test_the_output_limit_comes_with_any_source():
-    """
-    A configured window does not change what the model can write.
-    """
-    assert find_window("gpt-4o", configured=9_000).max_output == 16_384
+    assert (window.tokens, window.source) == (DEFAULT_WINDOW, "default")

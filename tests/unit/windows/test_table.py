@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from proxy.windows.table import find_max_output, packaged_table
+from proxy.windows.table import packaged_table
 
 KNOWN = {
     # OpenAI, directly and through Azure
@@ -107,17 +107,6 @@ def test_knows_nothing_of_a_strangers_name(model):
     A name that only shares a word with a known one gets no window.
     """
     assert packaged_table().find(model) is None
-
-
-@pytest.mark.parametrize(
-    ("model", "tokens"),
-    [("gpt-4o-mini", 16_384), ("openrouter/anthropic/claude-opus-4.5", 64_000), ("o3", 100_000), ("my-model", None)],
-)
-def test_knows_the_most_output_of_some_families(model, tokens):
-    """
-    The packaged table has no output limits; a few families are our own.
-    """
-    assert find_max_output(model) == tokens
 
 
 @pytest.mark.slow
