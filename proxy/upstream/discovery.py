@@ -37,6 +37,8 @@ FIRST_WAIT = 0.2
 _TIMEOUT = httpx.Timeout(10.0, connect=5.0)
 _FAULTS = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, BadRequestError)
 _MOST_ENTRIES = 4096
+MOST_AT_ONCE = 16
+"""Questions that run at once: names of models and keys come from clients, and each question is half a dozen calls."""
 _JSON = (("Content-Type", "application/json"),)
 _Key = tuple[str, str, str]
 
@@ -153,7 +155,7 @@ class WindowDiscovery:
         known = self._known.get(key)
         if self._targets[upstream].settings.discover and (known is None or known.until <= self._clock()):
             asking = self._ask_later(key, credential)
-            if known is None or not known.served:
+            if asking is not None and (known is None or not known.served):
                 await self._wait(asking, patience)
                 known = self._known.get(key)
         return known.window if known else None
@@ -197,9 +199,12 @@ class WindowDiscovery:
             with suppress(TimeoutError):
                 await asyncio.wait_for(asking.over.wait(), left)
 
-    def _ask_later(self, key: _Key, credential: Headers) -> _Asking:
+    def _ask_later(self, key: _Key, credential: Headers) -> _Asking | None:
+        """
+        Return the question that runs; ``None`` where too many others do, so that a later request has to ask it.
+        """
         asking = self._asking.get(key)
-        if asking is None:
+        if asking is None and len(self._asking) < MOST_AT_ONCE:
             asking = self._asking[key] = _Asking(self._clock())
             self._spawn(self._learn(key, credential))
         return asking

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from proxy.upstream.discovery import Page, Times, WindowDiscovery
+from proxy.upstream.discovery import MOST_AT_ONCE, Page, Times, WindowDiscovery
 from proxy.upstream.settings import UpstreamSettings
 from tests.support.edge import RawUpstream, plain
 
@@ -175,6 +175,25 @@ async def test_a_window_that_may_not_be_served_is_looked_up_again_soon(world):
     await world.settle()
 
     assert (before, await waiting) == (131072, 4096)
+
+
+async def test_a_client_that_makes_up_names_cannot_flood_an_upstream_with_questions(world):
+    """
+    A bounded number of questions runs at once; who came too late is heard at a later request.
+    """
+    world.pages = {"/v1/models": LISTED}
+    discovery = await world.start()
+
+    for number in range(100):
+        assert await discovery.window("up", f"made-up-{number}") is None
+    assert await discovery.window("up", "m", patience=5) is None
+    asked = len(world.background)
+    await world.settle()
+    await discovery.window("up", "m")
+    await world.settle()
+
+    assert asked == MOST_AT_ONCE
+    assert await discovery.window("up", "m") == 4096
 
 
 async def test_asks_once_for_many_requests(world):
