@@ -17,8 +17,11 @@ from proxy.chat.json import loads
 MAX_BYTES = 65_536
 MAX_DEPTH = 6
 MAX_ITEMS = 50
+MAX_TEXTS = 200
 MAX_TEXT = 2_000
 MAX_JOINED = 3_000
+MAX_COUNT = 10**12
+"""No number of tokens is larger; one that is stands for nothing."""
 
 CODE_KEYS = frozenset({
     "code", "type", "status", "error_type", "errortype", "reason", "error_code", "errorcode", "kind", "err_code",
@@ -42,7 +45,10 @@ NUMBER_KEYS: Mapping[str, str] = {
     "requested_tokens": "total",
 }
 
-_TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+# What is never closed lasts to the end, as in browsers; looked for from each opening, it would take seconds.
+_TAG = re.compile(
+    r"<(?:script|style)\b.*?(?:</(?:script|style)>|\Z)|<!--.*?(?:-->|\Z)|<[^<>]*>", re.IGNORECASE | re.DOTALL
+)
 _HTML = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml|h1|center)\b", re.IGNORECASE)
 _DATA_LINE = re.compile(r"^data:\s?(.*)$", re.MULTILINE)
 _BYTES_REPR = re.compile(r"""\bb(?P<q>['"])(?P<body>.*?)(?<!\\)(?P=q)""", re.DOTALL)
@@ -51,6 +57,8 @@ _PAIR = re.compile(r"""["'](?P<key>\w+)["']\s*:\s*(?:["'](?P<word>[\w .\-/]{1,80
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _NO_COUNT = re.compile(r"\d[\d,._]{19,}")
 """A run of digits that is no count of anything: patterns would try every part of it, for seconds."""
+_LONG_WORD = re.compile(r"\w{60}(?=\w)")
+"""No word is longer, and patterns that look for the end of one try every part of it."""
 _SPACE = re.compile(r"[ \t\r\f\v]+")
 _SENTENCE_END = re.compile(r"\. |[!?;。！？] ?")
 _CAMEL = re.compile(
@@ -88,7 +96,7 @@ def normalise(body: bytes) -> Refusal:
     found = _Found()
     _walk(_parsed(raw), found, 0)
     texts = list(dict.fromkeys(text for text in found.texts if text))
-    text = fold(_NO_COUNT.sub(" ", "\n".join(texts))[:MAX_JOINED])
+    text = _bounded(fold("\n".join(texts)[: 2 * MAX_JOINED]))
     return Refusal(
         text=text,
         lines=sentences(text),
@@ -105,6 +113,13 @@ def fold(text: str) -> str:
     plain = _CAMEL.sub(_snake, unicodedata.normalize("NFKC", text)).lower()
     plain = plain.replace("`", "").replace("’", "'").replace("\xa0", " ")
     return _SPACE.sub(" ", plain)
+
+
+def _bounded(text: str) -> str:
+    """
+    Leave nothing in folded *text* that patterns could be long about.
+    """
+    return _LONG_WORD.sub(r"\g<0> ", _NO_COUNT.sub(" ", text)[:MAX_JOINED])[:MAX_JOINED]
 
 
 def _snake(name: re.Match[str]) -> str:
@@ -129,7 +144,7 @@ def _parsed(raw: str) -> Any:
 
 
 def _walk(value: Any, found: _Found, depth: int) -> None:
-    if depth > MAX_DEPTH:
+    if depth > MAX_DEPTH or len(found.texts) >= MAX_TEXTS:
         return
     if isinstance(value, str):
         _walk_text(value, found, depth)
@@ -166,7 +181,7 @@ def _note(key: str, item: Any, found: _Found) -> None:
         return
     if key in CODE_KEYS and isinstance(item, str | int):
         found.codes.add(str(item).strip().lower())
-    if key in NUMBER_KEYS and isinstance(item, int | float) and item > 0:
+    if key in NUMBER_KEYS and isinstance(item, int | float) and 0 < item <= MAX_COUNT:
         found.numbers.setdefault(NUMBER_KEYS[key], int(item))
 
 
@@ -196,7 +211,7 @@ def _clip(text: str) -> str:
 
 def _plain(text: str) -> str:
     if _HTML.match(text):
-        return html.unescape(_TAG.sub(" ", text)).strip()
+        return html.unescape(_NO_COUNT.sub(" ", _TAG.sub(" ", text))).strip()
     return text
 
 

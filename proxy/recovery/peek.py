@@ -155,7 +155,7 @@ def finish_reasons(answer: Mapping[str, Any]) -> frozenset[str]:
     """
     Return every finish reason of *answer*.
     """
-    found = {choice.get("finish_reason") for choice in _choices(answer)} | {answer.get("stop_reason")}
+    found = [*(choice.get("finish_reason") for choice in _choices(answer)), answer.get("stop_reason")]
     return frozenset(reason for reason in found if isinstance(reason, str))
 
 

@@ -39,7 +39,7 @@ MORE_TONGUES = (
 )
 # More than is allowed.
 EXCEEDS = (
-    r"(?:exceed\w*|too (?:long|large|big|many|much)|(?:longer|larger|bigger|greater|more|higher) than|overflow\w*|overrun\w*|beyond|surpass\w*"
+    r"(?:exceed\w*+|too (?:long|large|big|many|much)|(?:longer|larger|bigger|greater|more|higher) than|overflow\w*|overrun\w*|beyond|surpass\w*"
     r"|(?:does|do|did|will|would|can|could)(?: not|n't) (?:\w+ )?(?:fit|hold|handle|accommodate)|(?:cannot|can't|unable to|not able to) (?:\w+ )?(?:fit|hold|handle|accommodate|process|take)|won't fit"
     r"|(?:ran|runs?) out of|outgr[eo]w\w*|insufficient|not enough|not large enough|past (?:the|its|position|what)\b|no (?:more )?(?:free )?(?:slots?|room|space)\b|(?:goes?|went|going|is|are|was|were|be) (?:over|above|past)|over (?:the|its|this) |over (?:model|token|context|ctx|max\w*|limit)|переполн\w*|заполнен\w*|débord\w*|desbord\w*|überlauf\w*|已满|满了|いっぱい|가득"
     r"|cannot (?:exceed|be (?:greater|larger|longer|more))|above (?:the )?(?:max\w*|limit|allowed)|\breached\b|over[- ]?length|oversized?|over[- ]limit"

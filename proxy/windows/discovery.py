@@ -10,6 +10,7 @@ from typing import Any
 
 SMALLEST_WINDOW = 256  # less is no window of a server that chats
 LARGEST_WINDOW = 100_000_000
+_MOST_DIGITS = 20  # thousands of them are no number to Python
 
 _SERVED = (  # what is loaded beats what the model could do
     "loaded_context_length",  # LM Studio
@@ -148,7 +149,7 @@ def _first(row: dict[str, Any], keys: tuple[str, ...]) -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS and value.isascii() and value.isdigit():
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

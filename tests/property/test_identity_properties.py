@@ -6,16 +6,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxy.records.identity import divergence, prefix_digests, row_digest
+from tests.property.strategies import json_values
 
 SEED = b"seed"
 # A loaded machine is no counter-example.
 calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TEXTS = st.text(alphabet=st.characters(), max_size=12)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=8,
-)
+JSON = json_values(keys=TEXTS, nan=False)
 PARTS = st.builds(lambda text: {"type": "text", "text": text}, TEXTS) | st.dictionaries(
     st.sampled_from(["type", "text", "image_url", "file", "x"]), JSON, max_size=3
 )

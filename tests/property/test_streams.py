@@ -14,7 +14,7 @@ from proxy.pipeline.examine import Lens, examine
 from proxy.pipeline.watching import StreamWatcher
 from proxy.server.failures import broken_stream_event, error_event
 from proxy.upstream.wire import Answer
-from tests.property.wire import streams
+from tests.property.strategies import streams
 
 HEADERS = (("content-type", "text/event-stream"),)
 
