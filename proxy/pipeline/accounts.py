@@ -32,8 +32,8 @@ TOKENS = ("before_tokens", "prompt_tokens", "cached_tokens", "completion_tokens"
 SUMMARY_TOKENS = ("summary_prompt_tokens", "summary_completion_tokens")
 LONGEST_NAME = 100
 COSTS = ("before_cost", "after_cost", "summary_cost")
-_TOKEN_KINDS = tuple((entry, entry.removesuffix("_tokens")) for entry in (*TOKENS, *SUMMARY_TOKENS))
-_COST_KINDS = tuple((entry, entry.removesuffix("_cost")) for entry in COSTS)
+_TOKEN_KINDS = {entry: entry.removesuffix("_tokens") for entry in (*TOKENS, *SUMMARY_TOKENS)}
+_COST_KINDS = {entry: entry.removesuffix("_cost") for entry in COSTS}
 
 
 class Accounts:
@@ -67,16 +67,16 @@ class Accounts:
         """
         Enter an exchange and return its entries; an answer of which nothing is known enters as one that happened.
         """
-        model = exchange.model
-        plan = exchange.plan
+        route, model = exchange.route.name, exchange.model
         entries: Sums = {"exchanges": 1}
         sent = _sent(exchange, seen)
         if sent is None:
             entries["unmeasured"] = 1
         else:
-            entries |= self._entries(exchange, model, plan, sent)
-        self._enter(exchange, model, entries)
-        self._observe(exchange, self.ledger.name_of(exchange.route.name, model), sent)
+            entries |= self._entries(exchange, model, exchange.plan, sent)
+        name = self.ledger.name_of(route, model)
+        self._enter(route, name, entries)
+        self._observe(exchange, name, sent)
         return entries
 
     def summary(self, exchange: Exchange, answer: SummaryAnswer, *, model: str, by: str) -> None:
@@ -90,7 +90,8 @@ class Accounts:
         price = self.prices.find(upstream, by)
         if price is not None:
             entries["summary_cost"] = price.cost(spent)
-        self._enter(exchange, model, entries)
+        route = exchange.route.name
+        self._enter(route, self.ledger.name_of(route, model), entries)
 
     def _entries(self, exchange: Exchange, model: str, plan: Plan | None, sent: Tokens) -> Sums:
         removed = _removed(plan, sent)
@@ -129,16 +130,13 @@ class Accounts:
             for kind, tokens in (("input", sent.prompt), ("output", sent.completion)):
                 self._metrics.token_usage.labels(model, kind).observe(tokens)
 
-    def _enter(self, exchange: Exchange, model: str, entries: Sums) -> None:
-        route = exchange.route.name
-        name = self.ledger.name_of(route, model)
-        self.ledger.add(route, model, entries, at=self._clock())
-        for entry, kind in _TOKEN_KINDS:
-            if value := entries.get(entry):
-                self._metrics.tokens.labels(route, name, kind).inc(value)
-        for entry, kind in _COST_KINDS:
-            if value := entries.get(entry):
-                self._metrics.cost.labels(route, name, kind).inc(value)
+    def _enter(self, route: str, name: str, entries: Sums) -> None:
+        self.ledger.add(route, name, entries, at=self._clock())
+        for entry, value in entries.items():
+            if value and entry in _TOKEN_KINDS:
+                self._metrics.tokens.labels(route, name, _TOKEN_KINDS[entry]).inc(value)
+            elif value and entry in _COST_KINDS:
+                self._metrics.cost.labels(route, name, _COST_KINDS[entry]).inc(value)
 
 
 class MeteredAsker(ModelAsker):

@@ -13,6 +13,7 @@ from proxy.chat.json import dumps, loads
 from proxy.errors import SummaryError, UpstreamError, UpstreamTimeoutError
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.heads import by_name
 from proxy.summaries.guards import SummaryAnswer
 from proxy.summaries.prompt import SummaryPrompt
 from proxy.upstream.client import UpstreamClient
@@ -56,7 +57,7 @@ class ModelAsker:
             raise SummaryError("unreachable", transient=True) from exc
         if answer.status >= 400:
             raise SummaryError(f"status {answer.status}", transient=answer.status in TRANSIENT)
-        return _read(Decoder(answer.headers).feed(raw))
+        return _read(Decoder(by_name(answer.headers)).feed(raw))
 
 
 def _call(exchange: Exchange, body: bytes, *, elsewhere: bool) -> Incoming:

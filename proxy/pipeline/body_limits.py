@@ -30,8 +30,10 @@ class BodyLimits:
         """
         Return the most bytes that a body may have, as far as is known.
         """
-        known = (self._knowledge.configured_body(exchange), self._knowledge.stated(exchange, BYTES))
-        return min((limit for limit in known if limit is not None), default=None)
+        configured, stated = self._knowledge.configured_body(exchange), self._knowledge.stated(exchange, BYTES)
+        if configured is None or stated is None:
+            return stated if configured is None else configured
+        return min(configured, stated)
 
     def refused(self, exchange: Exchange, *, stated: int, body: bytes) -> None:
         """

@@ -8,8 +8,8 @@ import re
 
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.plan import Plan
+from proxy.pipeline.tracing import UNTRACED
 from proxy.pipeline.watching import Seen
-from proxy.upstream.wire import Headers, header
 
 FIRST_ERROR = 400
 LONGEST_NAME = 200
@@ -19,12 +19,11 @@ REQUEST_ID = "x-request-id"
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,80}")
 
 
-def request_id_of(headers: Headers) -> str:
+def request_id_of(value: str | None) -> str:
     """
-    Return the ``x-request-id`` of a request or an answer, empty where it is none that may be logged.
+    Return the ``x-request-id`` of a request or an answer, empty where its *value* is none that may be logged.
     """
-    value = header(headers, REQUEST_ID) or ""
-    return value if _ID.fullmatch(value) else ""
+    return value if value is not None and _ID.fullmatch(value) else ""
 
 
 def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object]:
@@ -40,22 +39,18 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
         "attempts": exchange.attempts,
         "seconds": round(now - exchange.started, 4),
     }
-    told = {
-        "client_request_id": request_id_of(exchange.incoming.headers),
-        "upstream_request_id": exchange.upstream_request_id,
-        "trace_id": exchange.trace.trace_id,
-        "ended": exchange.ended,
-    }
-    fields |= {name: value for name, value in told.items() if value}
+    _add_ids(fields, exchange)
+    if exchange.ended:
+        fields["ended"] = exchange.ended
     if exchange.request is not None or exchange.glance is not None:
         fields["model"] = exchange.model[:LONGEST_NAME]
     if exchange.plan is not None:
-        fields |= _plan_fields(exchange.plan)
+        _add_plan(fields, exchange.plan)
     if seen.usage is not None:
-        fields |= {"prompt_tokens": seen.usage.prompt, "completion_tokens": seen.usage.completion}
-        fields |= {"cached_tokens": seen.usage.cached}
-    for name in ("faults", "rungs", "warnings"):
-        if values := getattr(exchange, name):
+        fields["prompt_tokens"], fields["completion_tokens"] = seen.usage.prompt, seen.usage.completion
+        fields["cached_tokens"] = seen.usage.cached
+    for name, values in (("faults", exchange.faults), ("rungs", exchange.rungs), ("warnings", exchange.warnings)):
+        if values:
             fields[name] = list(values)
     return fields
 
@@ -69,8 +64,18 @@ def fault_of(exchange: Exchange) -> str:
     return exchange.faults[-1] if exchange.faults else str(exchange.status)
 
 
-def _plan_fields(plan: Plan) -> dict[str, object]:
-    fields: dict[str, object] = {"why": plan.why} if plan.why else {}
+def _add_ids(fields: dict[str, object], exchange: Exchange) -> None:
+    if told := request_id_of(exchange.heads.get(REQUEST_ID)):
+        fields["client_request_id"] = told
+    if exchange.upstream_request_id:
+        fields["upstream_request_id"] = exchange.upstream_request_id
+    if exchange.trace is not UNTRACED:
+        fields["trace_id"] = exchange.trace.trace_id
+
+
+def _add_plan(fields: dict[str, object], plan: Plan) -> None:
+    if plan.why:
+        fields["why"] = plan.why
     scene = plan.scene
     if scene is not None:
         fields |= {
@@ -86,4 +91,3 @@ def _plan_fields(plan: Plan) -> dict[str, object]:
         fields |= {"summary_calls": plan.summary.calls, "degraded": plan.summary.degraded}
         if plan.summary.failures:
             fields["summary_failures"] = list(plan.summary.failures)
-    return fields

@@ -22,21 +22,23 @@ from functools import partial
 import structlog
 
 from proxy.errors import UpstreamError
-from proxy.pipeline.canonical import request_id_of
+from proxy.pipeline.canonical import REQUEST_ID, request_id_of
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.directives import read_directives
 from proxy.pipeline.disclosure import disclosed, warnings_of
 from proxy.pipeline.examine import Examined
 from proxy.pipeline.exchange import Action, Exchange
 from proxy.pipeline.guarded import guarded
+from proxy.pipeline.heads import by_name
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.recovering import Recovering
 from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
+from proxy.pipeline.tracing import trace_of
 from proxy.pipeline.viewing import Viewer
-from proxy.pipeline.watching import Seen, StreamWatcher, read_body
+from proxy.pipeline.watching import Seen, StreamWatcher
 from proxy.telemetry.metrics import Metrics
 from proxy.telemetry.traces import Tracer
 from proxy.upstream.wire import Answer, Headers, Incoming, header
@@ -106,19 +108,20 @@ class ChatCompletions:
         started = self._clock()
         request = await self._viewer.view(incoming.body) if self._router.needs_model else None
         route = self._router.of(incoming, request.model if request else None)
-        exchange = Exchange(
+        heads = by_name(incoming.headers)
+        directives = read_directives(heads)
+        return Exchange(
             incoming=incoming,
             route=route,
-            directives=read_directives(incoming.headers),
-            party=self._identifier.party(route.upstream, incoming.headers),
+            directives=directives,
+            party=self._identifier.party(route.upstream, heads),
             started=started,
             viewer=self._viewer,
+            heads=heads,
             request=request,
+            warnings=[*directives.misread],
+            trace=trace_of(self._tracer, heads, route.upstream),
         )
-        exchange.warnings += exchange.directives.misread
-        begin = partial(exchange.trace.begin, self._tracer, headers=incoming.headers, upstream=route.upstream)
-        guarded("trace", begin, otherwise=None)
-        return exchange
 
     async def _plan(self, exchange: Exchange) -> Plan:
         try:
@@ -129,23 +132,22 @@ class ChatCompletions:
             return Plan(exchange.incoming.body, why="failed open")
 
     def _relayed(self, exchange: Exchange, examined: Examined) -> Answer:
-        answer = examined.answer
+        answer, headers = examined.answer, examined.answer.headers
         exchange.status = answer.status
-        exchange.upstream_request_id = request_id_of(answer.headers)
+        exchange.upstream_request_id = request_id_of(header(headers, REQUEST_ID))
         exchange.warnings += warnings_of(exchange.plan)
         if examined.body is not None:
             # A whole body tells what it has to tell before its headers leave.
-            body = examined.body if answer.status < 400 else b""
-            self._settling.settle(exchange, guarded("read", lambda: read_body(body), otherwise=Seen()))
+            self._settling.settle(exchange, examined.seen or Seen())
         exchange.warnings += self._settling.untold(exchange)
-        headers = answer.headers
-        if _strips_usage(exchange, answer):
+        strips = _strips_usage(exchange, answer)
+        if strips:
             headers = tuple((name, value) for name, value in headers if name.lower() != "content-length")
         if self._disclose:
-            headers = (*headers, *guarded("disclose", lambda: disclosed(exchange), otherwise=NO_HEADERS))
+            headers += guarded("disclose", disclosed, exchange, otherwise=NO_HEADERS)
         if examined.body is not None:
             return Answer(answer.status, answer.reason, headers, answer.chunks, close=answer.close)
-        watcher = StreamWatcher(strip_usage=_strips_usage(exchange, answer))
+        watcher = StreamWatcher(strip_usage=strips)
         chunks, close = self._chunks(exchange, answer, watcher), partial(self._let_go, exchange, answer, watcher)
         return Answer(answer.status, answer.reason, headers, chunks, close=close)
 
@@ -153,7 +155,7 @@ class ChatCompletions:
         """
         Relay a stream as it comes, and settle the exchange at its end; one that is not read to its end was left.
         """
-        decoder = Decoder(answer.headers)
+        decoder = Decoder(by_name(answer.headers))
         try:
             async for chunk in answer.chunks:
                 yield guarded("watch", partial(_watch, watcher, decoder, chunk), otherwise=chunk)

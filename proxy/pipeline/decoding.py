@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import zlib
 
-from proxy.upstream.wire import Headers, header
+from proxy.pipeline.heads import Heads
 
 READABLE = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
@@ -19,8 +19,8 @@ class Decoder:
     Decodes a copy of a body chunk by chunk; gives up silently where it cannot.
     """
 
-    def __init__(self, headers: Headers) -> None:
-        coding = (header(headers, "content-encoding") or "").strip().lower()
+    def __init__(self, heads: Heads) -> None:
+        coding = heads.get("content-encoding", "").strip().lower()
         self.readable = coding in READABLE
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if coding in {"gzip", "x-gzip", "deflate"} else None
         self._room = MOST_DECODED

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from proxy.pipeline.directives import Directives
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.heads import by_name
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.settings import RouteSettings
@@ -71,7 +72,7 @@ class Diagnosing:
             incoming=Incoming("POST", CHAT, headers),
             route=route,
             directives=Directives(),
-            party=self._identifier.party(route.upstream, headers),
+            party=self._identifier.party(route.upstream, by_name(headers)),
             started=self._clock(),
         )
         pages = await self._discovery.pages(route.upstream, model, headers)

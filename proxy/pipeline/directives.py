@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from proxy.chat.messages import is_user, text_of
 from proxy.chat.request import ChatRequest
-from proxy.upstream.wire import Headers
+from proxy.pipeline.heads import Heads
 
 MODES = frozenset({"off", "observe", "recover", "compact"})
-PREFIX = "x-concertina-"
+_IN_ORDER = ("x-concertina-mode", "x-concertina-focus", "x-concertina-session", "x-concertina-force")
+_NAMES = frozenset(_IN_ORDER)
 UNKNOWN_MODE = "x-concertina-mode was ignored: it is off, observe, recover or compact"
 
 
@@ -29,6 +30,9 @@ class Directives:
     misread: tuple[str, ...] = ()
 
 
+_NOTHING = Directives()
+
+
 def with_command(directives: Directives, request: ChatRequest, command: str | None) -> Directives:
     """
     Take a last user message such as ``/compact TOPIC`` as the wish to compact now, with that topic as focus.
@@ -40,16 +44,18 @@ def with_command(directives: Directives, request: ChatRequest, command: str | No
     return replace(directives, force=True, focus=words[1] if len(words) > 1 else directives.focus)
 
 
-def read_directives(headers: Headers) -> Directives:
+def read_directives(heads: Heads) -> Directives:
     """
     Return what the headers ask; an unknown mode is told and ignored, so that the request is answered.
     """
-    values = {name.lower(): value.strip() for name, value in headers if name.lower().startswith(PREFIX)}
-    mode = values.get(PREFIX + "mode", "").lower()
+    if _NAMES.isdisjoint(heads):
+        return _NOTHING
+    mode, focus, session, force = (heads.get(name, "").strip() for name in _IN_ORDER)
+    mode = mode.lower()
     return Directives(
         mode=mode if mode in MODES else None,
-        focus=values.get(PREFIX + "focus") or None,
-        session=values.get(PREFIX + "session", ""),
-        force=values.get(PREFIX + "force", "").lower() == "true",
+        focus=focus or None,
+        session=session,
+        force=force.lower() == "true",
         misread=() if not mode or mode in MODES else (UNKNOWN_MODE,),
     )

@@ -6,17 +6,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 
+from proxy.chat.json import loads
 from proxy.chat.sse import SseEvent, SseSplitter
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.guarded import guarded
+from proxy.pipeline.heads import Heads, by_name
+from proxy.pipeline.watching import Seen, seen_in
 from proxy.recovery.classify import classify
 from proxy.recovery.fault import Fault
-from proxy.recovery.peek import AnswerLimits, Sign, StreamVerdict, judge_body, judge_end, judge_event
+from proxy.recovery.peek import AnswerLimits, Sign, StreamVerdict, judge_answer, judge_end, judge_event
 from proxy.recovery.settings import PatternRule
-from proxy.upstream.wire import Answer, Prefixed, header
+from proxy.upstream.wire import Answer, Prefixed, ReadyChunks
 
 HOLD_SECONDS = 3.0
 """Seconds after the upstream's headers for which role-only chunks and comments are held back."""
@@ -29,6 +32,9 @@ MOST_BODY = 16 * 1024 * 1024
 """Bytes of an answer in JSON that are read; a longer one is no refusal."""
 MOST_UNNAMED = 64 * 1024
 """Bytes of an answer that calls itself neither JSON nor a stream: so short, it may be a refusal all the same."""
+
+
+EVENT_STREAM = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +52,14 @@ class Lens:
 @dataclass(frozen=True, slots=True)
 class Examined:
     """
-    The answer, still whole, and the fault in it, if it is one; *body* is there, decoded, where it was read to its end.
+    The answer, still whole, and the fault in it, if it is one; *body* is there, decoded, where it was read to its end,
+    and *seen* what it said of itself.
     """
 
     answer: Answer
     fault: Fault | None = None
     body: bytes | None = None
+    seen: Seen | None = None
 
 
 async def examine(answer: Answer, lens: Lens) -> Examined:
@@ -66,51 +74,66 @@ async def examine(answer: Answer, lens: Lens) -> Examined:
 
 
 async def _examine(answer: Answer, lens: Lens) -> Examined:
-    decoder = Decoder(answer.headers)
+    heads = by_name(answer.headers)
+    decoder = Decoder(heads)
     if answer.status >= FIRST_ERROR:
-        body, seen = await _read(answer, decoder, most=MOST_REFUSAL)
+        body, answer, whole = await _read(answer, decoder, most=MOST_REFUSAL)
         fault = guarded("classify", lambda: classify(answer.status, body, patterns=lens.patterns), otherwise=None)
-        return replace(seen, fault=fault)
+        return Examined(answer, fault, body if whole else None)
     if not decoder.readable or answer.status != 200:
         return Examined(answer)
-    if answer.is_event_stream:
+    kind = heads.get("content-type", "").lower()
+    if kind.startswith(EVENT_STREAM):
         return await _peek(answer, decoder, lens)
-    most = _worth_reading(answer)
+    most = MOST_BODY if "json" in kind else _unnamed(heads)
     if not most:
         return Examined(answer)
-    body, seen = await _read(answer, decoder, most=most)
-    if seen.body is None:
-        return seen
-    fault = guarded("judge", lambda: judge_body(body, limits=lens.limits, patterns=lens.patterns), otherwise=None)
-    return replace(seen, fault=fault)
+    body, answer, whole = await _read(answer, decoder, most=most)
+    return _of_body(answer, body, lens) if whole else Examined(answer)
 
 
-def _worth_reading(answer: Answer) -> int:
+def _of_body(answer: Answer, body: bytes, lens: Lens) -> Examined:
     """
-    Return how many bytes of an answer are read before it is relayed, 0 where it may be a stream of another kind.
+    Judge a whole answer, and note what it says of itself.
     """
-    if "json" in (header(answer.headers, "content-type") or "").lower():
-        return MOST_BODY
-    stated = header(answer.headers, "content-length") or ""
+    try:
+        said = loads(body)
+    except ValueError:
+        return Examined(answer, None, body)
+    fault = guarded(
+        "judge", lambda: judge_answer(said, body, limits=lens.limits, patterns=lens.patterns), otherwise=None
+    )
+    return Examined(answer, fault, body, guarded("read", seen_in, said, otherwise=None))
+
+
+def _unnamed(heads: Heads) -> int:
+    """
+    Return how many bytes of an answer that is no JSON are read before it is relayed, 0 where it may be a stream.
+    """
+    stated = heads.get("content-length", "")
     return MOST_UNNAMED if stated.isdecimal() and len(stated) < 10 and int(stated) <= MOST_UNNAMED else 0
 
 
-async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, Examined]:
+async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, Answer, bool]:
     """
-    Read up to *most* bytes, and return them decoded; what came back is a body only where that was all.
+    Read up to *most* bytes; return them decoded, the answer as if nothing had been read, and whether that was all.
     """
-    read, size = list[bytes](), 0
-    async for chunk in answer.chunks:
-        read.append(chunk)
-        size += len(chunk)
-        if size > most:
-            body = decoder.feed(b"".join(read))
-            return body, Examined(_replayed(answer, read, answer))
+    chunks = answer.chunks
+    # Nearly always all of it came together with the headers.
+    first = chunks.ready() if isinstance(chunks, ReadyChunks) else b""
+    read, size = [first] if first else [], len(first)
+    if size <= most and not (isinstance(chunks, ReadyChunks) and chunks.ended):
+        async for chunk in chunks:
+            read.append(chunk)
+            size += len(chunk)
+            if size > most:
+                break
+    if size > most:
+        return decoder.feed(b"".join(read)), _replayed(answer, read, answer), False
     answer.close()
-    raw = b"".join(read)
-    body = decoder.feed(raw)
+    raw = read[0] if len(read) == 1 else b"".join(read)
     whole = Answer(answer.status, answer.reason, answer.headers, Prefixed((raw,) if raw else ()))
-    return body, Examined(whole, None, body)
+    return decoder.feed(raw), whole, True
 
 
 async def _peek(answer: Answer, decoder: Decoder, lens: Lens) -> Examined:

@@ -10,9 +10,10 @@ from typing import Literal
 
 from proxy.chat.request import ChatRequest
 from proxy.pipeline.directives import Directives
+from proxy.pipeline.heads import Heads
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.settings import CompactionSettings, RecoverySettings, RouteSettings
-from proxy.pipeline.tracing import Trace
+from proxy.pipeline.tracing import UNTRACED, Trace
 from proxy.pipeline.viewing import Viewer
 from proxy.summaries.base import Note
 from proxy.upstream.wire import Incoming
@@ -32,6 +33,9 @@ class Party:
     credential: str
 
 
+_ANY_DEPTH = Viewer()
+
+
 def _new_id() -> str:
     # What ``secrets.token_hex`` does, without its detour.
     return os.urandom(8).hex()
@@ -42,7 +46,7 @@ class Exchange:
     """
     The one mutable object of a request; every step reads it, and writes only its own facts.
 
-    *notes* are what plug-ins want kept, ``None`` as long as they were not asked.
+    *heads* are the request's headers by name. *notes* are what plug-ins want kept, ``None`` as long as they were not asked.
 
     *glance* is the view of a large body without its images, where that was enough. *waited* are the seconds spent on a record that was being prepared.
     """
@@ -52,7 +56,8 @@ class Exchange:
     directives: Directives
     party: Party
     started: float
-    viewer: Viewer = field(default_factory=Viewer)
+    viewer: Viewer = _ANY_DEPTH
+    heads: Heads = field(default_factory=dict)
     request: ChatRequest | None = None
     glance: ChatRequest | None = None
     plan: Plan | None = None
@@ -64,7 +69,7 @@ class Exchange:
     warnings: list[str] = field(default_factory=list)
     status: int = 0
     notes: tuple[Note, ...] | None = None
-    trace: Trace = field(default_factory=Trace)
+    trace: Trace = UNTRACED
     id: str = field(default_factory=_new_id)
     """What the exchange is called in the log and at the admin port."""
     upstream_request_id: str = ""

@@ -39,8 +39,10 @@ def _asks_for_a_summary(request: ChatRequest) -> bool:
     Tell a client's own summarisation call: no tools, and a long last instruction to summarise the conversation.
     """
     last = request.messages[-1]
-    if request.tools or not is_user(last):
+    if not is_user(last):
         return False
     text = text_of(last)
     # A user who asks in passing writes a line; clients send a page of instructions.
-    return len(text) >= 400 and _OWN_SUMMARY.search(text[:4_000] + text[-2_000:]) is not None
+    if len(text) < 400 or request.tools:
+        return False
+    return _OWN_SUMMARY.search(text[:4_000] + text[-2_000:]) is not None

@@ -22,6 +22,7 @@ from proxy.pipeline.explain import Explanation, explained
 from proxy.pipeline.groundwork import Groundwork
 from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.habits import Habits
+from proxy.pipeline.heads import by_name
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.marks import Marks
@@ -91,12 +92,12 @@ class Explainer:
         Return what would be done to *incoming*.
         """
         parts = self._parts
-        route = parts.router.of(incoming)
+        route, heads = parts.router.of(incoming), by_name(incoming.headers)
         exchange = Exchange(
             incoming=incoming,
             route=route,
-            directives=read_directives(incoming.headers),
-            party=parts.identifier.party(route.upstream, incoming.headers),
+            directives=read_directives(heads),
+            party=parts.identifier.party(route.upstream, heads),
             started=parts.clock(),
             viewer=parts.viewer,
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 from proxy.chat.messages import Message
@@ -13,16 +14,19 @@ from proxy.chat.patterns import OwnPattern, Patience
 from proxy.compaction.handover import PREFIX_VERSION
 from proxy.pipeline.conversations import Identity
 from proxy.pipeline.exchange import Exchange, Party
+from proxy.pipeline.heads import Heads
 from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.settings import CompactionSettings
 from proxy.records.identity import prefix_digests, row_digest, seed
 from proxy.records.row_digests import RowDigests
 from proxy.summaries.prompt import PROMPT_VERSION
-from proxy.upstream.wire import Headers, header
 
 CREDENTIAL_HEADERS = ("authorization", "api-key", "x-api-key", "x-concertina-key")
 CLIENT_CHARACTERS = 12
 """How much of a credential's digest names a client in books and events."""
+MOST_PARTIES = 1_024
+LONGEST_REMEMBERED = 4_096
+"""Characters of what a party presents, to be known again without a digest."""
 MANY_ROWS = 200
 """Longer conversations are digested in a thread, and so are those that patterns are searched in."""
 
@@ -36,17 +40,27 @@ class Identifier:
         self._secret = secret
         self._namespace = namespace
         self._rows = RowDigests(row_digest)
+        by_header = namespace.startswith("header:")
+        self._told = (
+            (*CREDENTIAL_HEADERS, namespace.removeprefix("header:").lower()) if by_header else CREDENTIAL_HEADERS
+        )
+        self._remembered = lru_cache(maxsize=MOST_PARTIES)(self._party)
 
-    def party(self, upstream: str, headers: Headers) -> Party:
+    def party(self, upstream: str, heads: Heads) -> Party:
         """
         Return digests of who asks and with which credential.
         """
-        presented = "\n".join(header(headers, name) or "" for name in CREDENTIAL_HEADERS)
-        credential = self._digest(presented)
+        told = [heads.get(name, "") for name in self._told]
+        # Clients choose what they present: nothing of a length that could fill the memory is remembered.
+        party = self._remembered if sum(map(len, told)) <= LONGEST_REMEMBERED else self._party
+        return party(upstream, *told)
+
+    def _party(self, upstream: str, *told: str) -> Party:
+        credential = self._digest("\n".join(told[: len(CREDENTIAL_HEADERS)]))
         if self._namespace == "shared":
             tenant = ""
         elif self._namespace.startswith("header:"):
-            tenant = self._digest(header(headers, self._namespace.removeprefix("header:").lower()) or "")
+            tenant = self._digest(told[-1])
         else:
             tenant = credential
         return Party(upstream, tenant, credential)

@@ -36,7 +36,7 @@ class Journal:
         self._entries: deque[Entry] = deque(maxlen=keep)
         self._followers: set[asyncio.Queue[Event]] = set()
 
-    def add(self, event: Event, *, digest: str = "") -> None:
+    def add(self, event: Event, digest: str = "") -> None:
         """
         Take in a finished exchange; never waits for a follower.
         """

@@ -178,7 +178,8 @@ class Knowledge:
         """
         Return the limit of a model, of ``LONG_TIER`` or of ``BYTES`` that is believed for this credential.
         """
-        return self._limits_of(exchange, name).limit_for(exchange.party.credential, now=self._clock())
+        limits = self._limits.get((exchange.party.upstream, name))
+        return None if limits is None else limits.limit_for(exchange.party.credential, now=self._clock())
 
     def learn_limit(self, exchange: Exchange, model: str, claim: Claim) -> None:
         """

@@ -33,8 +33,11 @@ class Ledger:
         """
         Return what a model is called in sums and labels.
         """
+        name = model[:LONGEST_NAME]
+        if (route, name) in self._rows:
+            return name
         # A lone surrogate in a label would break every scrape from then on.
-        name = clean_text(model[:LONGEST_NAME])
+        name = clean_text(name)
         full = len(self._rows) >= MOST_MODELS and (route, name) not in self._rows
         return OTHER if full or not name else name
 

@@ -38,6 +38,7 @@ T = TypeVar("T")
 Send = Callable[[Exchange, Plan], Any]
 FOR_REFUSAL = 0.2
 """Seconds that the patterns of a route may take over one refusal; everybody waits for them."""
+_PLAIN = Lens()
 PLAUSIBLE_SHARE = 0.5
 """A refusal is plausible where our count is at least this share of the window."""
 
@@ -194,8 +195,10 @@ def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
 
 
 def _lens(exchange: Exchange, plan: Plan, patience: Patience) -> Lens:
-    patterns = pattern_rules(exchange.recovery.patterns, patience)
     scene = plan.scene
+    if scene is None and not exchange.recovery.patterns:
+        return _PLAIN
+    patterns = pattern_rules(exchange.recovery.patterns, patience)
     if scene is None:
         return Lens(patterns=patterns)
     unknown = scene.window.source == "default"

@@ -32,6 +32,7 @@ class Router:
             name=DEFAULT_ROUTE, upstream=first_upstream, compaction=compaction, recovery=recovery
         )
         self._needs_model = any(route.match.model for route in routes)
+        self._always = next((route for route in self.routes[:1] if route.match.everything), None)
         self._keepalives = {route.compaction.keepalive_after for route in self.routes}
 
     @property
@@ -52,6 +53,8 @@ class Router:
         """
         Return the route of a request; where a route asks for a *model* not yet known, the body is parsed for it.
         """
+        if self._always is not None:
+            return self._always
         if model is None:
             model = _model_of(incoming.body) if self._needs_model else ""
         return self._match(incoming.target, incoming.headers, model)
@@ -65,8 +68,6 @@ class Router:
         return self.of(incoming).compaction.keepalive_after
 
     def _match(self, target: str, headers: Headers, model: str) -> RouteSettings:
-        if not self._routes:
-            return self._fallback
         path = target.partition("?")[0]
         values = {name.lower(): value for name, value in headers}
         return next((route for route in self._routes if _matches(route.match, path, values, model)), self._fallback)

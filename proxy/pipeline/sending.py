@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from proxy.pipeline.decoding import READABLE
 from proxy.pipeline.exchange import Exchange
@@ -14,7 +15,7 @@ from proxy.pipeline.routes import Router
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.target import UpstreamTarget
-from proxy.upstream.wire import Answer, Incoming
+from proxy.upstream.wire import Answer, Headers, Incoming
 
 ENCODING_HEADER = "accept-encoding"
 
@@ -46,18 +47,18 @@ class Sending:
         """
         Return the upstream's answer to *plan* as soon as its headers are there.
         """
-        target = self._targets[exchange.route.name]
         incoming = exchange.incoming
+        headers = incoming.headers
         if plan.asked_usage:
             # A frame can only be taken out of a stream that can be read.
-            kept = tuple((name, value) for name, value in incoming.headers if name.lower() != ENCODING_HEADER)
-            incoming = replace(incoming, headers=(*kept, (ENCODING_HEADER, "identity")))
-        elif exchange.mode in {"compact", "recover"}:
-            incoming = replace(incoming, headers=tuple(_readable(*pair) for pair in incoming.headers))
-        headers = exchange.trace.main_call(incoming.headers, model=exchange.model)
+            kept = tuple((name, value) for name, value in headers if name.lower() != ENCODING_HEADER)
+            headers = (*kept, (ENCODING_HEADER, "identity"))
+        elif ENCODING_HEADER in exchange.heads and exchange.mode in {"compact", "recover"}:
+            headers = _readable(headers)
+        headers = exchange.trace.main_call(headers, model=exchange.model)
         if headers is not incoming.headers:
             incoming = replace(incoming, headers=headers)
-        return await self._client.send(target.outgoing(incoming, plan.body))
+        return await self._client.send(self._targets[exchange.route.name].outgoing(incoming, plan.body))
 
     def of_request(self, incoming: Incoming) -> UpstreamTarget:
         """
@@ -72,12 +73,19 @@ class Sending:
         return self._targets[route] if upstream is None else self._by_upstream[upstream]
 
 
-def _readable(name: str, value: str) -> tuple[str, str]:
+def _readable(headers: Headers) -> Headers:
     """
-    Return a header, where it names codings those alone that we can read: a refusal in another is never recovered from.
+    Return *headers* that offer those codings alone that we can read: a refusal in another is never recovered from.
     """
-    if name.lower() != ENCODING_HEADER:
-        return name, value
+    size = len(ENCODING_HEADER)
+    offers = [value for name, value in headers if len(name) == size and name.lower() == ENCODING_HEADER]
+    if all(_codings(value) == value for value in offers):
+        return headers
+    return tuple((name, _codings(value) if name.lower() == ENCODING_HEADER else value) for name, value in headers)
+
+
+@lru_cache(maxsize=64)
+def _codings(value: str) -> str:
     offered = [one.strip() for one in value.split(",")]
     kept = [one for one in offered if one.partition(";")[0].strip().lower() in READABLE - {""}]
-    return name, value if kept == offered else ", ".join(kept) or "identity"
+    return value if kept == offered else ", ".join(kept) or "identity"

@@ -16,6 +16,7 @@ from proxy.pipeline.journal import Journal
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.second_look import SecondLook
+from proxy.pipeline.tracing import UNTRACED
 from proxy.pipeline.watching import Seen
 from proxy.telemetry.metrics import Metrics
 
@@ -72,18 +73,18 @@ class Settling:
         if plan is not None:
             self._count(exchange, plan)
         now = self._clock()
-        event = canonical(exchange, seen, now=now) | self._booked(exchange, seen)
+        event = canonical(exchange, seen, now=now)
+        entries = guarded("accounts", self._accounts.exchange, exchange, seen, otherwise=None)
+        if entries and "after_cost" in entries:
+            event["before_cost"], event["after_cost"] = (
+                round(entries["before_cost"], 8),
+                round(entries["after_cost"], 8),
+            )
         log.info("exchange.finished", **event)
-        guarded("trace", lambda: exchange.trace.end(event, fault=fault_of(exchange)), otherwise=None)
-        guarded("journal", lambda: self._journal.add({"at": now, **event}, digest=_digest_of(plan)), otherwise=None)
-
-    def _booked(self, exchange: Exchange, seen: Seen) -> dict[str, object]:
-        """
-        Enter the exchange into the books, and return its cost as fields, in US dollars.
-        """
-        nothing: dict[str, float] = {}
-        entries = guarded("accounts", lambda: self._accounts.exchange(exchange, seen), otherwise=nothing)
-        return {name: round(entries[name], 8) for name in ("before_cost", "after_cost") if name in entries}
+        if exchange.trace is not UNTRACED:
+            guarded("trace", lambda: exchange.trace.end(event, fault=fault_of(exchange)), otherwise=None)
+        event["at"] = now
+        guarded("journal", self._journal.add, event, _digest_of(plan), otherwise=None)
 
     def _count(self, exchange: Exchange, plan: Plan) -> None:
         if plan.kind != "compacted" or plan.scene is None or plan.sent_tokens is None:

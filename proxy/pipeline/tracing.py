@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxy.pipeline.guarded import guarded
+from proxy.pipeline.heads import Heads
 from proxy.telemetry.traces import CARRIED, NO_SPAN, Context, NoTracer, Span, Tracer, Value
-from proxy.upstream.wire import Headers, header
+from proxy.upstream.wire import Headers
 
 OPERATION = "chat"
 LONGEST = 200
@@ -47,14 +48,16 @@ class Trace:
         """
         return self._whole.trace_id
 
-    def begin(self, tracer: Tracer, *, headers: Headers, upstream: str) -> None:
+    @classmethod
+    def begun(cls, tracer: Tracer, heads: Heads, upstream: str) -> Trace:
         """
         Begin with the request, as a child of the client's own span if it told one.
         """
-        if isinstance(tracer, NoTracer):
-            return
-        self._tracer, self._upstream = tracer, upstream
-        self._whole = tracer.begin(OPERATION, parent=_context(headers), serves=True, attributes=self._names())
+        trace = cls()
+        trace._tracer, trace._upstream = tracer, upstream
+        parent = {name: heads[name] for name in CARRIED if name in heads}
+        trace._whole = tracer.begin(OPERATION, parent=parent, serves=True, attributes=trace._names())
+        return trace
 
     def call(self, headers: Headers, *, model: str) -> tuple[Span, Headers]:
         """
@@ -64,7 +67,7 @@ class Trace:
         if tracer is None:
             return NO_SPAN, headers
         untraced: tuple[Span, Headers] = (NO_SPAN, headers)
-        return guarded("trace", lambda: self._called(tracer, headers, model[:LONGEST]), otherwise=untraced)
+        return guarded("trace", self._called, tracer, headers, model[:LONGEST], otherwise=untraced)
 
     def _called(self, tracer: Tracer, headers: Headers, model: str) -> tuple[Span, Headers]:
         span = tracer.begin(
@@ -79,14 +82,16 @@ class Trace:
         """
         Begin the call whose answer may be relayed; it ends when it is refused, or with the exchange.
         """
-        self._call, headers = self.call(headers, model=model)
+        if self._tracer is not None:
+            self._call, headers = self.call(headers, model=model)
         return headers
 
     def refused(self, fault: str) -> None:
         """
         End the call that was refused.
         """
-        guarded("trace", lambda: self._end_call({}, fault), otherwise=None)
+        no_attributes: Mapping[str, Value] = {}
+        guarded("trace", self._end_call, no_attributes, fault, otherwise=None)
 
     def end(self, event: Mapping[str, object], *, fault: str) -> None:
         """
@@ -111,12 +116,21 @@ class Trace:
         return {"gen_ai.operation.name": OPERATION, "gen_ai.provider.name": self._upstream}
 
 
+UNTRACED = Trace()
+"""Follows nothing: the trace of every exchange where there is no tracer."""
+
+
+def trace_of(tracer: Tracer, heads: Heads, upstream: str) -> Trace:
+    """
+    Begin the trace of a request; a fault of the tracer's leaves it without one.
+    """
+    if isinstance(tracer, NoTracer):
+        return UNTRACED
+    return guarded("trace", Trace.begun, tracer, heads, upstream, otherwise=UNTRACED)
+
+
 def _plain(event: Mapping[str, object]) -> dict[str, Value]:
     return {name: value for name, value in event.items() if isinstance(value, str | int | float | bool)}
-
-
-def _context(headers: Headers) -> Context:
-    return {name: value for name in CARRIED if (value := header(headers, name)) is not None}
 
 
 def _carrying(headers: Headers, context: Context) -> Headers:

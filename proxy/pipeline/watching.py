@@ -91,12 +91,8 @@ def _tells_nothing(chunk: bytes) -> bool:
     )
 
 
-def read_body(body: bytes) -> Seen:
+def seen_in(answer: object) -> Seen:
     """
-    Return what a complete JSON answer says of itself.
+    Return what a complete JSON *answer* says of itself.
     """
-    try:
-        data = loads(body)
-    except ValueError:
-        return Seen()
-    return Seen(usage_of(data), finish_reason_of(data), complete=True)
+    return Seen(usage_of(answer), finish_reason_of(answer), complete=True)

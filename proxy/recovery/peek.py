@@ -98,14 +98,22 @@ def judge_body(
     """
     Return the fault that a complete 200 body hides: a top-level error, or an answer cut off at the window.
     """
-    value = _parsed(body)
+    return judge_answer(_parsed(body), body, limits=limits or AnswerLimits(), patterns=patterns)
+
+
+def judge_answer(
+    value: Any, body: bytes, *, limits: AnswerLimits, patterns: Sequence[PatternRule] = ()
+) -> Fault | None:
+    """
+    Judge a complete 200 *body* by its parsed *value*.
+    """
     if isinstance(value, list) and value and is_error(value[0]):
         return classify(None, body, patterns=patterns)
     if not isinstance(value, dict):
         return None
     if is_error(value) and not any(_has_content(choice) for choice in _choices(value)):
         return classify(None, body, patterns=patterns)
-    return cut_at_window(value, limits=limits or AnswerLimits())
+    return cut_at_window(value, limits=limits)
 
 
 def is_error(value: Any) -> bool:

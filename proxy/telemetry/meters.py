@@ -22,6 +22,13 @@ class Counter(prometheus_client.Counter):
         found = self._metrics.get(values) if values else None
         return super().labels(*values, **named) if found is None else cast("Self", found)
 
+    @override
+    def inc(self, amount: float = 1, exemplar: dict[str, str] | None = None) -> None:
+        if exemplar is not None or not amount >= 0:
+            super().inc(amount, exemplar)
+            return
+        self._value.inc(amount)
+
 
 class Histogram(prometheus_client.Histogram):
     """

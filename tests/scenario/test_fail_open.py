@@ -267,7 +267,7 @@ async def test_a_fault_while_judging_an_answer_never_shows(world_factory: Any, m
     """
     A good answer reaches the client whatever our look at it comes to.
     """
-    monkeypatch.setattr("proxy.pipeline.examine.judge_body", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("proxy.pipeline.examine.judge_answer", lambda *_, **__: 1 / 0)
     monkeypatch.setattr("proxy.pipeline.examine.judge_event", lambda *_, **__: 1 / 0)
     world = await world_factory()
     reply = await world.chat(BIG[:4], stream=stream)
