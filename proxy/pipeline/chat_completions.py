@@ -8,22 +8,20 @@ The life of one exchange, step by step.
     5 decide          untouched, as on an earlier turn, or compacted anew       (``planner``, ``compacting``)
     6 send            to the upstream, the first event peeked                   (``recovering``, ``examine``)
     7 recover         climb the ladder on a refusal                             (``recovering``)
-    8 relay           byte for byte, reading along                              (``watching``)
+    8 relay           byte for byte, reading along                              (``relaying``, ``watching``)
     9 settle          usage, calibration, one log line, metrics, preparation    (``settling``)
 """
 
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import structlog
 
 from proxy.errors import UpstreamError
 from proxy.pipeline.canonical import REQUEST_ID, request_id_of
-from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.directives import read_directives
 from proxy.pipeline.disclosure import disclosed, warnings_of
 from proxy.pipeline.examine import Examined
@@ -34,11 +32,12 @@ from proxy.pipeline.identify import Identifier
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.planner import Planner
 from proxy.pipeline.recovering import Recovering
+from proxy.pipeline.relaying import Relayed
 from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.tracing import trace_of
 from proxy.pipeline.viewing import Viewer
-from proxy.pipeline.watching import Seen, StreamWatcher
+from proxy.pipeline.watching import Seen
 from proxy.telemetry.metrics import Metrics
 from proxy.telemetry.traces import Tracer
 from proxy.upstream.wire import Answer, Headers, Incoming, header
@@ -147,43 +146,8 @@ class ChatCompletions:
             headers += guarded("disclose", disclosed, exchange, otherwise=NO_HEADERS)
         if examined.body is not None:
             return Answer(answer.status, answer.reason, headers, answer.chunks, close=answer.close)
-        watcher = StreamWatcher(strip_usage=strips)
-        chunks, close = self._chunks(exchange, answer, watcher), partial(self._let_go, exchange, answer, watcher)
-        return Answer(answer.status, answer.reason, headers, chunks, close=close)
-
-    async def _chunks(self, exchange: Exchange, answer: Answer, watcher: StreamWatcher) -> AsyncIterator[bytes]:
-        """
-        Relay a stream as it comes, and settle the exchange at its end; one that is not read to its end was left.
-        """
-        decoder = Decoder(by_name(answer.headers))
-        try:
-            async for chunk in answer.chunks:
-                yield guarded("watch", partial(_watch, watcher, decoder, chunk), otherwise=chunk)
-            if rest := watcher.rest():
-                yield rest
-            self._settling.settle(exchange, watcher.seen)
-        except UpstreamError:
-            exchange.ended = "upstream-failed"
-            raise
-        finally:
-            self._let_go(exchange, answer, watcher)
-
-    def _let_go(self, exchange: Exchange, answer: Answer, watcher: StreamWatcher) -> None:
-        """
-        Close a stream; a client that did not read it to its end has left, perhaps before the first chunk.
-        """
-        answer.close()
-        if not (exchange.settled or exchange.ended or watcher.seen.complete):
-            exchange.ended = "client-left"
-        self._settling.settle(exchange, watcher.seen)
-
-
-def _watch(watcher: StreamWatcher, decoder: Decoder, chunk: bytes) -> bytes:
-    """
-    Read along, and return what of the chunk is relayed.
-    """
-    kept = watcher.feed(decoder.feed(chunk))
-    return kept if watcher.strip_usage else chunk
+        relayed = Relayed(exchange, answer, self._settling.settle, strip_usage=strips)
+        return Answer(answer.status, answer.reason, headers, relayed, close=relayed.close)
 
 
 def action_of(exchange: Exchange, plan: Plan) -> Action:

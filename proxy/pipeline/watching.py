@@ -4,15 +4,15 @@ Read along while an answer is relayed: usage and finish reason, without changing
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from functools import partial
 
 from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
 from proxy.chat.json import loads
 from proxy.chat.sse import DONE, SseEvent, SseSplitter
-from proxy.pipeline.guarded import guarded
 
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
+_TOLD = re.compile(rb'"(?:usage|finish_reason)"(?!\s*+:\s*+null\b)')
 
 
 @dataclass(slots=True)
@@ -40,21 +40,35 @@ class StreamWatcher:
         """
         Return what of *chunk* is relayed: all of it, but for the usage frame we asked for.
         """
-        if _tells_nothing(chunk) and self._splitter.idle:
+        if self._splitter.idle and chunk.endswith(_BLANK_LINES) and _tells_nothing(chunk):
             return chunk
-        events = self._splitter.feed(chunk)
-        if not self.strip_usage:
-            for event in events:
-                self._look(event)
-            return chunk
-        # Whole events only: a frame that may have to be taken out cannot be relayed in part.
-        return b"".join(event.raw for event in events if not self._look(event))
+        kept = b"".join([self._part(part) for part in self._parts(chunk)])
+        return kept if self.strip_usage else chunk
 
     def rest(self) -> bytes:
         """
         Return what was held back of an event that never ended.
         """
         return self._splitter.rest if self.strip_usage else b""
+
+    def _parts(self, chunk: bytes) -> list[bytes]:
+        """
+        Cut a chunk into what ends the event under way, whole events, and the beginning of another one.
+        """
+        blanks = [blank for blank in _BLANK_LINES if blank in chunk]
+        if not blanks:
+            return [chunk]
+        begin = 0 if self._splitter.idle else min(chunk.find(blank) + len(blank) for blank in blanks)
+        end = max(chunk.rfind(blank) + len(blank) for blank in blanks)
+        return [part for part in (chunk[:begin], chunk[begin:end], chunk[end:]) if part]
+
+    def _part(self, part: bytes) -> bytes:
+        """
+        Return what of a part is relayed: whole events only, since a frame that is taken out cannot be sent in part.
+        """
+        if self._splitter.idle and part.endswith(_BLANK_LINES) and _tells_nothing(part):
+            return part
+        return b"".join([event.raw for event in self._splitter.feed(part) if not self._look(event)])
 
     def _look(self, event: SseEvent) -> bool:
         """
@@ -71,7 +85,7 @@ class StreamWatcher:
             data = loads(event.data)
         except ValueError:
             return False
-        guarded("watch", partial(self._note, data), otherwise=None)
+        self._note(data)
         return self.strip_usage and is_usage_frame(data)
 
     def _note(self, data: object) -> None:
@@ -81,14 +95,14 @@ class StreamWatcher:
 
 def _tells_nothing(chunk: bytes) -> bool:
     """
-    Tell whether a chunk is made of whole events, none of which has anything to note: most of a stream is of that kind.
+    Tell whether whole events have nothing to note, none of them: most of a stream is of that kind.
     """
-    return (
-        chunk.endswith(_BLANK_LINES)
-        and b'"usage"' not in chunk
-        and DONE not in chunk
-        and chunk.count(b'"finish_reason"') == chunk.count(b'"finish_reason":null')
-    )
+    if DONE in chunk:
+        return False
+    reasons, usages = chunk.count(b'"finish_reason"'), chunk.count(b'"usage"')
+    if reasons == chunk.count(b'"finish_reason":null') and usages == (usages and chunk.count(b'"usage":null')):
+        return True
+    return _TOLD.search(chunk) is None
 
 
 def seen_in(answer: object) -> Seen:

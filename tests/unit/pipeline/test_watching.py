@@ -13,9 +13,9 @@ USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}
 DONE = b"data: [DONE]\n\n"
 
 
-def watched(chunks: list[bytes]) -> tuple[Seen, bytes]:
-    watcher = StreamWatcher()
-    relayed = b"".join(watcher.feed(chunk) for chunk in chunks)
+def watched(chunks: list[bytes], *, strip_usage: bool = False) -> tuple[Seen, bytes]:
+    watcher = StreamWatcher(strip_usage=strip_usage)
+    relayed = b"".join(watcher.feed(chunk) for chunk in chunks) + watcher.rest()
     return watcher.seen, relayed
 
 
@@ -37,6 +37,37 @@ def test_tells_the_same_however_it_is_cut(last: bytes, size: int) -> None:
     assert by_event.finish_reason == ("length" if last == SPACED else "stop")
     assert by_event.usage is not None
     assert by_event.usage.prompt == 7
+
+
+@pytest.mark.parametrize("ending", [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\r\n"])
+@pytest.mark.parametrize("size", [1, 2, 3, 50, 77, 130, 250, 10_000])
+def test_takes_out_the_usage_frame_however_it_is_cut(size: int, ending: bytes) -> None:
+    """
+    What is left are the other events, byte for byte, with whatever ends them and whatever was left unfinished.
+    """
+    events = [DELTA, b": a comment\n\n", DELTA, LAST, USAGE, DONE, b"data: unfinished"]
+    kept, whole = (
+        b"".join(event.replace(b"\n\n", ending) for event in events if event is not left_out)
+        for left_out in (USAGE, b"")
+    )
+    seen, relayed = watched([whole[at : at + size] for at in range(0, len(whole), size)], strip_usage=True)
+
+    assert relayed == kept
+    assert (seen.complete, seen.finish_reason) == (True, "stop")
+    assert seen.usage is not None
+
+
+@pytest.mark.parametrize("null", [b"null", b" null"])
+def test_usage_that_is_null_in_every_chunk_hides_nothing(null: bytes) -> None:
+    """
+    Many servers write it so, until the last chunk tells.
+    """
+    delta = DELTA.replace(b"}\n", b',"usage":' + null + b"}\n")
+    seen, relayed = watched([delta * 3, delta + USAGE, delta, LAST, DONE])
+
+    assert seen.usage is not None
+    assert (seen.usage.prompt, seen.finish_reason) == (7, "stop")
+    assert relayed == delta * 4 + USAGE + delta + LAST + DONE
 
 
 def test_a_chunk_that_only_ends_an_event_is_part_of_it() -> None:
