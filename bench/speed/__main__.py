@@ -1,123 +1,151 @@
 """
 Run the suite.
 
-    python -m bench.speed [--quick] [--peers] [--only TEXT] [--skip-special]
+    python -m bench.speed [--quick] [--peers] [--only TEXT] [--skip-special] [--strict]
 """
 
 import argparse
 import os
+import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from bench.speed import special, upstreams
-from bench.speed.cells import Cell, Figures, cells, measure, summary
-from bench.speed.facts import ROOT, commit, machine
+import orjson
+
+from bench.speed import beside, recognise, special, upstreams
+from bench.speed.cells import cells
+from bench.speed.compare import Worse, newest_earlier, worse
+from bench.speed.facts import ROOT, commit, machine, now
+from bench.speed.measure import Bench
+from bench.speed.peers import peers, why
+from bench.speed.plot import svg
 from bench.speed.processes import Server
-from bench.speed.report import write
-from bench.speed.targets import Target, bare, concertina, peers
+from bench.speed.report import table
+from bench.speed.targets import TWO_WORKERS, Target, bare, concertina
 
-PEERS = Path(os.environ.get("CONCERTINA_BENCH_PEERS", Path(tempfile.gettempdir()) / "concertina-bench-peers"))
+RESULTS = ROOT / "bench" / "results"
+CACHE = ROOT / ".bench"
+"""Peers, and what was measured in part: not kept."""
+LEAK_REQUESTS = 200_000
 
 
-class Bench:
+def main() -> int:
     """
-    Runs scenarios; servers are started once for each kind of upstream.
+    Measure, keep, print; return 1 where something is worse and that was to be strict.
     """
-
-    def __init__(self, folder: Path, targets: list[Target], ups: dict[str, Server], *, quick: bool) -> None:
-        self._folder = folder
-        self._targets = targets
-        self._ups = ups
-        self._quick = quick
-        self._servers: dict[tuple[str, str], Server] = {}
-        self.left_out: dict[str, str] = {}
-
-    def run(self, cell: Cell) -> dict:
-        count = cell.quick if self._quick else cell.count
-        rounds: dict[str, list[Figures]] = {}
-        # The first round warms up: imports, connections, caches.
-        for round_ in range(1 + min(cell.rounds, 2 if self._quick else cell.rounds)):
-            for target in self._taking_part(cell):
-                server = self._server(target, cell.upstream)
-                if server is None:
-                    continue
-                share = max(1, int(count * target.share)) if round_ else max(1, count // 4)
-                share = max(share, min(count, cell.connections))
-                up = self._ups[cell.upstream].port
-                told = measure(cell, target, server, up, round_=round_, count=share, folder=self._folder)
-                if round_:
-                    rounds.setdefault(target.name, []).append(told)
-        return summary(rounds)
-
-    def stop(self) -> None:
-        for server in self._servers.values():
-            server.stop()
-
-    def _taking_part(self, cell: Cell) -> list[Target]:
-        return [target for target in self._targets if target.only is None or cell.name in target.only]
-
-    def _server(self, target: Target, upstream: str) -> Server | None:
-        if target.name == "direct":
-            return self._ups[upstream]
-        key = (target.name, upstream)
-        if key not in self._servers and target.name not in self.left_out:
-            try:
-                self._servers[key] = target.start(self._ups[upstream].port, self._folder)
-            except RuntimeError as fault:
-                self.left_out[target.name] = str(fault)
-        return self._servers.get(key)
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="concertina-bench-") as name:
+        results = measure_all(Path(name), options)
+    partial = options.only or options.skip_special
+    found = keep(results, (CACHE / "part" if partial else RESULTS) / _name(results))
+    return 1 if found and options.strict else 0
 
 
-def main() -> None:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speed", description="Measure what the proxy costs.")
     parser.add_argument("--quick", action="store_true", help="fewer requests, no leak test: about 90 s")
     parser.add_argument("--peers", action="store_true", help="install other proxies and measure them too")
-    parser.add_argument("--only", default="", help="scenarios whose name holds this text")
-    parser.add_argument("--skip-special", action="store_true", help="scenarios alone")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="concertina-bench-") as name:
-        results = measure_all(Path(name), options)
-    print(write(results, ROOT / "bench" / "results" / results["commit"]))
+    parser.add_argument("--only", default="", help="scenarios whose name holds this text; kept in .bench alone")
+    parser.add_argument("--skip-special", action="store_true", help="scenarios alone; kept in .bench alone")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 where something is worse than before")
+    return parser.parse_args()
+
+
+def _name(results: dict) -> str:
+    return f"{results['commit']}{'-quick' if results['quick'] else ''}"
+
+
+def keep(results: dict, folder: Path) -> list[Worse]:
+    """
+    Compare with the newest earlier results, write all files into *folder*, print the table; return what is worse.
+    """
+    earlier = newest_earlier(RESULTS, results)
+    found = worse(results, earlier) if earlier else []
+    results = {
+        **results,
+        "compared_with": earlier and f"{earlier['commit']} of {earlier.get('taken', 'an earlier day')}",
+    }
+    told = table(results, found)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_bytes(orjson.dumps(results, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    (folder / "table.md").write_text(told)
+    (folder / "plot.svg").write_text(svg(results))
+    print(told)
+    print(f"Kept in {folder.relative_to(ROOT)}")
+    return found
 
 
 def measure_all(folder: Path, options: argparse.Namespace) -> dict:
+    """
+    Run every scenario and everything else.
+    """
     begun = time.perf_counter()
-    kind, canned = upstreams.canned(folder / "nginx")
+    facts = {"commit": commit(), "taken": now(), "quick": options.quick, "machine": machine()}
+    others, left_out = peers(CACHE / "peers") if options.peers else ([], {})
+    told = Progress()
+    upstream, canned = upstreams.canned(folder / "nginx")
     ups = {"canned": canned, "stream": upstreams.stream(), "simulator": upstreams.simulator()}
-    others, left_out = peers(PEERS) if options.peers else ([], {})
-    two = concertina(workers=2, name="concertina, 2 workers", only=frozenset({"small chat"}))
-    direct = Target("direct", lambda *_: canned)
-    results = {"commit": commit(), "quick": options.quick, "machine": machine(), "upstream": kind, "scenarios": {}}
-    bench = Bench(folder, [direct, bare(), concertina(), two, *others], ups, quick=options.quick)
+    bench = Bench(folder, _targets(canned, others), ups)
     try:
-        for cell in cells(quick=options.quick):
-            if options.only in cell.name:
-                print(f"{time.perf_counter() - begun:6.1f} s  {cell.name}", flush=True)
-                results["scenarios"][cell.name] = bench.run(cell)
+        scenarios = {
+            cell.name: told(cell.name, partial(bench.run, cell))
+            for cell in cells(quick=options.quick)
+            if options.only in cell.name
+        }
         bench.stop()
-        if not options.skip_special:
-            results |= _special(canned.port, folder, quick=options.quick)
+        extra = {} if options.only or options.skip_special else _special(canned.port, folder, told, quick=options.quick)
     finally:
         bench.stop()
         for server in ups.values():
             server.stop()
-    return {
-        **results,
-        "peers_left_out": {**left_out, **bench.left_out},
-        "load_after": os.getloadavg(),
-        "seconds": time.perf_counter() - begun,
-    }
+    rest = {"load_after": os.getloadavg(), "seconds": time.perf_counter() - begun}
+    missing = {"peers_left_out": {**left_out, **bench.left_out}}
+    return {**facts, "upstream": upstream, "scenarios": scenarios, **extra, **missing, **rest}
 
 
-def _special(upstream: int, folder: Path, *, quick: bool) -> dict:
-    return {
-        "start": special.start_times(upstream, folder, times=3 if quick else 7),
-        "growth": special.growth(upstream, folder, turns=3 if quick else 8),
-        "interference": special.interference(upstream, folder),
-        "leak": [] if quick else special.leak(upstream, folder, requests=200_000),
+def _targets(canned: Server, others: list[Target]) -> list[Target]:
+    two = concertina(workers=2, name=TWO_WORKERS, only=frozenset({"small chat"}))
+    return [Target("direct", lambda *_: canned), bare(), concertina(), two, *others]
+
+
+class Progress:
+    """
+    Tells on standard error when something begins.
+    """
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter()
+
+    def __call__(self, name: str, work: Callable):
+        print(f"{time.perf_counter() - self._begun:6.1f} s  {name}", file=sys.stderr, flush=True)
+        return work()
+
+
+def _special(upstream: int, folder: Path, told: Progress, *, quick: bool) -> dict:
+    def pick(full: int, short: int) -> int:
+        return short if quick else full
+
+    parts: dict[str, Callable] = {
+        "start": lambda: special.start_times(upstream, folder, times=pick(7, 2)),
+        "growth": lambda: special.growth(upstream, folder, turns=pick(8, 3), sizes=special.SIZES[:: pick(1, 2)]),
+        "compaction": lambda: beside.compaction(upstream, folder, rounds=pick(3, 1)),
+        "images": lambda: beside.images(upstream, folder, rounds=pick(5, 2)),
+        "recognition": lambda: recognise.recognition(folder, times=pick(40, 10)),
     }
+    if not quick:
+        parts["leak"] = lambda: special.leak(upstream, folder, requests=LEAK_REQUESTS)
+    found: dict = {}
+    for name, work in parts.items():
+        try:
+            found[name] = told(name, work)
+        except (OSError, RuntimeError, ValueError) as fault:
+            # Minutes of other figures are not lost for it.
+            found.setdefault("not_measured", {})[name] = why(fault)
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -50,3 +50,12 @@ def chat(messages: list[dict], *, model: str, **fields) -> bytes:
 
 def small(**fields) -> bytes:
     return chat([{"role": "user", "content": "Say hello."}], model="small", **fields)
+
+
+def images(size: int) -> bytes:
+    """
+    Return a chat with a picture of *size* bytes inside.
+    """
+    url = "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * (size // 22)
+    parts = [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": url}}]
+    return chat([{"role": "user", "content": parts}], model="small")

@@ -2,6 +2,7 @@
 The machine and the commit, so that figures can be compared later.
 """
 
+import datetime as dt
 import os
 import platform
 import subprocess
@@ -9,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("aiohttp", "uvloop", "orjson", "tiktoken")
+PACKAGES = ("aiohttp", "httptools", "uvloop", "orjson", "tiktoken")
 
 
 def commit() -> str:
@@ -21,7 +22,17 @@ def commit() -> str:
     return f"{name}-changed" if changed else name
 
 
+def now() -> str:
+    """
+    Return the time of day, by which later results are told from earlier ones.
+    """
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
 def machine() -> dict:
+    """
+    Return what figures depend on beside the program.
+    """
     cpus = [line for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     return {
         "cores": os.cpu_count(),

@@ -1,101 +1,152 @@
 """
-The results as JSON, as a table, and as a plot where matplotlib is installed.
+The results as a table.
 """
 
-from pathlib import Path
+from collections.abc import Iterator
 
-import orjson
+from bench.speed.compare import Worse
+from bench.speed.figures import Spread
+from bench.speed.goals import Verdict, best_peer, verdicts, workers
+from bench.speed.targets import OURS
 
-try:
-    from matplotlib import pyplot as plt
-except ImportError:  # an extra
-    plt = None
+PARTS = ("p50", "p99", "p999")
 
 
-def write(results: dict, folder: Path) -> str:
+def table(results: dict, worse: list[Worse]) -> str:
     """
-    Keep the results in *folder* and return the table.
+    Return everything that was measured, for people.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_bytes(orjson.dumps(results, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    table = "\n".join(_lines(results)) + "\n"
-    (folder / "table.md").write_text(table)
-    if plt is not None:
-        _plot(results, folder / "plot.png")
-    return table
+    return "\n".join(line for part in (_head, _goals, _scenarios, _notes) for line in part(results, worse)) + "\n"
 
 
-def _lines(results: dict):
+def _head(results: dict, worse: list[Worse]) -> Iterator[str]:
     facts = results["machine"]
+    load = ", ".join(f"{one:.1f}" for one in facts["load_before"])
     yield f"# Speed at {results['commit']}{' (quick)' if results['quick'] else ''}"
     yield ""
-    load = ", ".join(f"{one:.1f}" for one in facts["load_before"])
-    yield f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, load before {load}, after {results['load_after'][0]:.1f};"
-    yield f"upstream {results['upstream']}. CPU is that of the proxy's processes; medians over rounds taken in turn (low to high)."
+    yield (
+        f"{results['taken']}, {results['seconds']:.0f} s. {facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, "
+        f"load before {load}, after {results['load_after'][0]:.1f}; upstream {results['upstream']}."
+    )
+    yield "CPU is that of the proxy's processes. Medians over rounds taken in turn (lowest to highest)."
     yield ""
-    yield "| scenario | target | CPU us | x bare | a second | added p50, p99, p99.9 ms | MB | failed |"
-    yield "|---|---|---|---|---|---|---|---|"
+    against = results.get("compared_with")
+    if against is None:
+        yield "No earlier run of this kind on this kind of machine to compare with."
+    elif not worse:
+        yield f"Beside {against}: nothing is worse beyond the spread."
+    else:
+        yield f"Beside {against} these are **worse** beyond the spread:"
+        yield ""
+        yield from (f"- {one}" for one in worse)
+
+
+def _goals(results: dict, _: list[Worse]) -> Iterator[str]:
+    yield ""
+    yield "| goal | measured | at most | aim | |"
+    yield "|---|---|---|---|---|"
+    yield from map(_goal, verdicts(results))
+
+
+def _goal(verdict: Verdict) -> str:
+    goal = verdict.goal
+    limit = f"{goal.limit:g} {goal.unit}{' or more' if goal.more else ''}"
+    aim = "" if goal.aim is None else f"{goal.aim:g} {goal.unit}"
+    return f"| {goal.name} | {spread_text(verdict.told, 2)} {goal.unit} | {limit} | {aim} | {verdict.word} |"
+
+
+def _scenarios(results: dict, worse: list[Worse]) -> Iterator[str]:
+    marked = {(one.scenario, one.target, one.figure) for one in worse}
+    yield ""
+    yield "| scenario | target | CPU us | CPU x bare | time x bare | a second | added p50, p99, p99.9 ms | p99 x bare | MB | failed |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for scenario, targets in results["scenarios"].items():
         for name, told in targets.items():
-            yield _row(scenario, name, told)
-    yield from _special(results)
+            yield _row(scenario, name, told, {figure for one, two, figure in marked if (one, two) == (scenario, name)})
 
 
-def _row(scenario: str, name: str, told: dict) -> str:
-    added = (
-        ", ".join(f"{told[f'added_{p}_ms']['median']:.2f}" for p in ("p50", "p99", "p999"))
-        if "added_p50_ms" in told
-        else ""
+def _row(scenario: str, name: str, told: dict, marked: set[str]) -> str:
+    added = [told.get(f"added_{part}_ms") for part in PARTS]
+    beside = name not in {"direct", "bare"}
+
+    def of_bare(figure: str) -> str:
+        text = spread_text(told.get(figure), 2) if beside else ""
+        return f"**{text} worse**" if figure in marked else text
+
+    memory = f"{told['memory_mb']['median']:.0f}{' **worse**' if 'memory_mb' in marked else ''}"
+    columns = (
+        scenario,
+        name,
+        spread_text(told["cpu_us"], 0 if told["cpu_us"]["median"] >= 100 else 1),
+        of_bare("ratio"),
+        of_bare("time_ratio"),
+        f"{told['per_second']['median']:.0f}",
+        "" if name == "direct" else ", ".join(f"{one['median']:.2f}" for one in added if one),
+        of_bare("p99_ratio"),
+        memory,
+        str(told["failures"]),
     )
-    ratio = _spread(told.get("ratio"), 2) if name not in {"direct", "bare"} else ""
-    cpu = _spread(told["cpu_us"], 0)
-    return (
-        f"| {scenario} | {name} | {cpu} | {ratio} | {told['per_second']['median']:.0f} | {added} "
-        f"| {told['memory_mb']['median']:.0f} | {told['failures']} |"
-    )
+    return f"| {' | '.join(columns)} |"
 
 
-def _spread(told: dict | None, digits: int) -> str:
+def spread_text(told: Spread | None, digits: int) -> str:
+    """
+    Return a median with its spread in words.
+    """
     if not told:
         return ""
     return f"{told['median']:.{digits}f} ({told['low']:.{digits}f} to {told['high']:.{digits}f})"
 
 
-def _special(results: dict):
-    if "start" in results:
-        yield ""
-        for name, told in results["start"].items():
-            yield f"- Start to /healthz, {name}: {_spread(told, 2)} s."
-    if "interference" in results:
-        alone, beside = results["interference"]["alone"], results["interference"]["beside"]
-        yield (
-            f"- Small requests while a million tokens are compacted ({beside['seconds']:.1f} s): p50 {beside['p50_ms']:.1f}, "
-            f"p99 {beside['p99_ms']:.1f}, worst {beside['worst_ms']:.0f} ms; alone p50 {alone['p50_ms']:.1f}, "
-            f"p99 {alone['p99_ms']:.1f}, worst {alone['worst_ms']:.0f} ms."
-        )
+def _notes(results: dict, _: list[Worse]) -> Iterator[str]:
+    yield ""
+    yield "Figures of SSE are those of a chunk; its latency is from the upstream's write to the client's read."
+    yield ""
+    yield from _workers(results)
+    yield from _best_peers(results)
+    yield from _beside(results)
+    yield from _recognition(results)
     for told in results.get("growth", []):
-        if "bytes" in told:
-            yield f"- One more turn at {told['tokens'] // 1000}K tokens: {told['cpu_ms']:.1f} ms of CPU."
+        yield f"- One more turn at {told['tokens'] // 1000}K tokens: {told['cpu_ms']:.1f} ms of CPU."
     if results.get("leak"):
         told = ", ".join(f"{one['requests'] // 1000}K {one['memory_mb']:.1f}" for one in results["leak"])
-        yield f"- Memory in MB after requests: {told}."
-    for name, why in results.get("peers_left_out", {}).items():
+        failed = sum(one["failures"] for one in results["leak"])
+        yield f"- Memory in MB after requests: {told}; {failed} failed."
+    for name, why in (results.get("peers_left_out", {}) | results.get("not_measured", {})).items():
         yield f"- {name} was left out: {why}"
 
 
-def _plot(results: dict, path: Path) -> None:
-    figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5))
-    names = [name for name in results["scenarios"] if "bare" in results["scenarios"][name]]
-    for offset, target in enumerate(("bare", "concertina")):
-        values = [results["scenarios"][name].get(target, {}).get("cpu_us", {}).get("median", 0) for name in names]
-        left.barh([n + offset * 0.4 for n in range(len(names))], values, height=0.4, label=target)
-    left.set_yticks([n + 0.2 for n in range(len(names))], names)
-    left.set_xscale("log")
-    left.set_xlabel("CPU us a request (a chunk for streams)")
-    left.legend()
-    told = [one for one in results.get("growth", []) if "bytes" in one]
-    right.loglog([one["tokens"] for one in told], [one["cpu_ms"] for one in told], marker="o")
-    right.set_xlabel("tokens of the conversation")
-    right.set_ylabel("CPU ms of one more turn")
-    figure.tight_layout()
-    figure.savefig(path)
+def _workers(results: dict) -> Iterator[str]:
+    if found := workers(results):
+        told, room = found
+        yield (
+            f"- Two workers answer {spread_text(told, 2)} times the requests of one. Load generator and upstream need the "
+            f"same {results['machine']['cores']} cores; what they use leaves room for {room:.2f} times."
+        )
+
+
+def _best_peers(results: dict) -> Iterator[str]:
+    for scenario in results["scenarios"]:
+        if found := best_peer(results, scenario):
+            name, told = found
+            yield f"- {scenario}: the best peer, {name}, takes {spread_text(told, 2)} times the CPU of {OURS}."
+
+
+def _beside(results: dict) -> Iterator[str]:
+    for group, what, other in (
+        ("compaction", "a compaction of 1M tokens", "alone"),
+        ("images", "chats with 20 MB of images", "bare"),
+    ):
+        if told := results.get(group):
+            parts = (
+                f"{word} p50 {told[f'{prefix}p50_ms']['median']:.1f}, p99 {told[f'{prefix}p99_ms']['median']:.1f}, "
+                f"worst {spread_text(told[f'{prefix}worst_ms'], 0)} ms"
+                for word, prefix in (("", ""), (f"{other}", f"{other}_"))
+            )
+            yield f"- Small requests beside {what} ({told['seconds']['median']:.1f} s):{'; '.join(parts)}."
+
+
+def _recognition(results: dict) -> Iterator[str]:
+    if told := results.get("recognition"):
+        parts = ", ".join(f"{name} {spread_text(one, 2)} ms" for name, one in told.items())
+        yield f"- To know 600 KB again: {parts} of CPU."

@@ -6,8 +6,12 @@ Upstreams that cost next to nothing, in processes of their own.
 
 import asyncio
 import contextlib
+import gc
+import itertools
+import re
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import uvloop
@@ -21,10 +25,16 @@ ANSWER = (
 )
 CHUNK = (
     b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m",'
-    b'"choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}\n\n'
+    b'"choices":[{"index":0,"delta":{"content":" %d"},"finish_reason":null}]}\n\n'
 )
+"""Says when it left, in nanoseconds of a clock that all processes of a machine share."""
+GOLDEN = 0.618034
+"""Streams begin at shares of the pause that lie as far apart as can be, however many there are, and not all at once."""
 END = b"data: [DONE]\n\n"
-PACE_HEADER = b"x-bench-stream: "
+PACE = re.compile(rb"stream (\d+) chunks, one in ([\d.]+) ms")
+"""What a client writes into its message, since some proxies forward no header that they do not know."""
+START = 4_000
+"""Bytes of a request that are kept to look into."""
 NGINX = """
 daemon off; worker_processes 1; pid {folder}/pid; error_log stderr crit;
 events {{ worker_connections 4096; }}
@@ -81,26 +91,26 @@ class Canned(asyncio.Protocol):
         self.missing = 0
 
     def data_received(self, data):
-        if self.missing > len(data):
-            self.missing -= len(data)
-            return
-        self.data += data[self.missing :] if self.missing else data
-        done, self.missing = bool(self.missing), 0
-        if done:
-            self.answer(b"")
+        if self.missing:
+            part, data = data[: self.missing], data[self.missing :]
+            self.missing -= len(part)
+            self.start += part[: max(0, START - len(self.start))]
+            if self.missing:
+                return
+            self.answer(self.start)
+        self.data += data
         while (end := self.data.find(b"\r\n\r\n")) >= 0:
             head = bytes(self.data[: end + 4]).lower()
-            length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
-            have = len(self.data) - end - 4
-            self.head = head
-            if have < length:
-                self.missing = length - have
+            length = end + 4 + int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
+            self.start = bytes(self.data[: min(length, START)])
+            if len(self.data) < length:
+                self.missing = length - len(self.data)
                 self.data.clear()
                 return
-            del self.data[: end + 4 + length]
-            self.answer(head)
+            del self.data[:length]
+            self.answer(self.start)
 
-    def answer(self, _head):
+    def answer(self, _start):
         self.transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(ANSWER), ANSWER)
         )
@@ -108,21 +118,23 @@ class Canned(asyncio.Protocol):
 
 class Stream(Canned):
     """
-    Answers with as many chunks as the client asked for in a header, ``COUNT/MILLISECONDS``.
+    Answers with as many chunks as the client asked for, and as fast.
     """
 
-    def answer(self, head):
-        asked = (head or self.head).partition(PACE_HEADER)[2].partition(b"\r\n")[0]
-        if not asked:
-            super().answer(head)
+    numbers = itertools.count()
+
+    def answer(self, start):
+        asked = PACE.search(start)
+        if asked is None:
+            super().answer(start)
             return
-        count, _, pause = asked.partition(b"/")
         self.transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
-        self.left, self.pause = int(count), float(pause) / 1000
-        self.next = asyncio.get_running_loop().time()
-        self.step()
+        self.left, self.pause = int(asked[1]), float(asked[2]) / 1000
+        loop = asyncio.get_running_loop()
+        self.next = loop.time() + next(self.numbers) * GOLDEN % 1 * self.pause
+        loop.call_at(self.next, self.step)
 
     def step(self):
         if self.transport.is_closing():
@@ -131,7 +143,8 @@ class Stream(Canned):
             self.transport.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(END), END))
             return
         self.left -= 1
-        self.transport.write(b"%x\r\n%b\r\n" % (len(CHUNK), CHUNK))
+        chunk = CHUNK % time.monotonic_ns()
+        self.transport.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         loop = asyncio.get_running_loop()
         # Paced by the clock, so that a busy machine delays no chunk for good; never two at once.
         self.next = max(self.next + self.pause, loop.time() + 0.0002)
@@ -146,4 +159,5 @@ async def _serve(kind: str, port: int) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # so that it never pauses by itself; what it makes needs none
     uvloop.run(_serve(sys.argv[1], int(sys.argv[2])))
