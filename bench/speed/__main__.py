@@ -40,8 +40,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="concertina-bench-") as name:
         results = measure_all(Path(name), options)
     partial = options.only or options.skip_special
-    found = keep(results, (CACHE / "part" if partial else RESULTS) / _name(results))
-    return 1 if found and options.strict else 0
+    found = keep(results, (CACHE / "part" if partial else RESULTS) / _name(results), earlier=RESULTS)
+    return verdict(found, strict=options.strict)
+
+
+def verdict(found: list[Worse], *, strict: bool) -> int:
+    """
+    Return the exit code.
+    """
+    return 1 if found and strict else 0
 
 
 def _options() -> argparse.Namespace:
@@ -58,23 +65,21 @@ def _name(results: dict) -> str:
     return f"{results['commit']}{'-quick' if results['quick'] else ''}"
 
 
-def keep(results: dict, folder: Path) -> list[Worse]:
+def keep(results: dict, folder: Path, *, earlier: Path) -> list[Worse]:
     """
-    Compare with the newest earlier results, write all files into *folder*, print the table; return what is worse.
+    Compare with the newest results in *earlier*, write all files into *folder*, print the table; return what is worse.
     """
-    earlier = newest_earlier(RESULTS, results)
-    found = worse(results, earlier) if earlier else []
-    results = {
-        **results,
-        "compared_with": earlier and f"{earlier['commit']} of {earlier.get('taken', 'an earlier day')}",
-    }
+    before = newest_earlier(earlier, results)
+    found = worse(results, before) if before else []
+    against = before and f"{before['commit']} of {before.get('taken', 'an earlier day')}"
+    results = {**results, "compared_with": against}
     told = table(results, found)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_bytes(orjson.dumps(results, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     (folder / "table.md").write_text(told)
     (folder / "plot.svg").write_text(svg(results))
     print(told)
-    print(f"Kept in {folder.relative_to(ROOT)}")
+    print(f"Kept in {folder}")
     return found
 
 
