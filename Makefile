@@ -30,6 +30,7 @@ test: $(READY)
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak -s tests/soak $(ARGS)
 
+# Ten minutes on a quiet machine; ARGS=--quick ninety seconds, ARGS=--peers other proxies as well (docs/speed.md).
 bench: $(READY)
 	$(BIN)/python -m bench.speed $(ARGS)
 
@@ -94,4 +95,4 @@ lock:
 		--no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) .venv-audit .agents $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) .venv-audit .agents .bench $(CLIENT_TESTS)/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -16,6 +16,8 @@ from bench.speed.processes import Server, free_port, start
 from bench.speed.targets import Target
 
 PATIENCE = 900.0
+UNGUARDED = "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"
+"""Lets it run without a key of its own, as the others do."""
 ONE_STREAM, FIFTY_STREAMS = STREAMS[:2]
 PLAIN = frozenset({"small chat", "passthrough GET", "50 KB chat", ONE_STREAM})
 SLOW = 0.2
@@ -126,7 +128,7 @@ def _litellm(place: Path) -> Target:
         config = folder / f"litellm-{port}.yaml"
         config.write_bytes(orjson.dumps({"model_list": [{"model_name": "*", "litellm_params": model}]}))
         command = [place / "bin" / "litellm", "--config", config, "--port", port, "--host", "127.0.0.1"]
-        env = {"HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        env = {"HOME": str(folder), "LITELLM_LOCAL_MODEL_COST_MAP": "True", UNGUARDED: "true"}
         return start(command, port, env=env, log=folder / "litellm.log", ready="/health/liveliness")
 
     # Its own list of models answers GET /v1/models: nothing passes through.
@@ -142,7 +144,8 @@ def _portkey(place: Path) -> Target:
     def headers(upstream: int) -> dict[str, str]:
         return {"x-portkey-provider": "openai", "x-portkey-custom-host": f"http://127.0.0.1:{upstream}/v1"}
 
-    return Target("portkey gateway", run, headers=headers, only=PLAIN, share=SLOW)
+    # Streams and other paths it answers with 500 under Node 18, whose headers of an answer are immutable.
+    return Target("portkey gateway", run, headers=headers, only=frozenset({"small chat", "50 KB chat"}), share=SLOW)
 
 
 PEERS = (
