@@ -144,7 +144,7 @@ def _portkey(place: Path) -> Target:
     def headers(upstream: int) -> dict[str, str]:
         return {"x-portkey-provider": "openai", "x-portkey-custom-host": f"http://127.0.0.1:{upstream}/v1"}
 
-    # Streams and other paths it answers with 500 under Node 18, whose headers of an answer are immutable.
+    # Streams and other paths it answers with 500 under Node 20, whose headers of an answer are immutable.
     return Target("portkey gateway", run, headers=headers, only=frozenset({"small chat", "50 KB chat"}), share=SLOW)
 
 
