@@ -25,8 +25,9 @@ ANSWER = (
 )
 CHUNK = (
     b'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m",'
-    b'"choices":[{"index":0,"delta":{"content":" %d"},"finish_reason":null}]}\n\n'
+    b'"choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}\n\n'
 )
+STAMPED = CHUNK.replace(b" word", b" %d")
 """Says when it left, in nanoseconds of a clock that all processes of a machine share."""
 GOLDEN = 0.618034
 """Streams begin at shares of the pause that lie as far apart as can be, however many there are, and not all at once."""
@@ -143,7 +144,7 @@ class Stream(Canned):
             self.transport.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(END), END))
             return
         self.left -= 1
-        chunk = CHUNK % time.monotonic_ns()
+        chunk = STAMPED % time.monotonic_ns()
         self.transport.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         loop = asyncio.get_running_loop()
         # Paced by the clock, so that a busy machine delays no chunk for good; never two at once.

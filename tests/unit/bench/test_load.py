@@ -4,7 +4,7 @@ from bench.speed.cells import cells
 from bench.speed.load import Client, at
 from bench.speed.peers import why
 from bench.speed.recognise import recognition
-from bench.speed.upstreams import CHUNK, PACE
+from bench.speed.upstreams import PACE, STAMPED
 
 
 def client():
@@ -17,7 +17,7 @@ def test_reads_from_each_chunk_when_it_left_wherever_it_is_cut():
     """
     Packets end where they like; each chunk counts once all the same.
     """
-    chunk = CHUNK % time.monotonic_ns()
+    chunk = STAMPED % time.monotonic_ns()
     data = b"%x\r\n%b\r\n" % (len(chunk), chunk) * 3
     for cut in range(1, len(data), 7):
         reader = client()
