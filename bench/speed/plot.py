@@ -55,7 +55,7 @@ def _ratios(results: dict, left: float, right: float) -> Iterator[str]:
         yield _text(left - 14, y + 4, name, anchor="end")
         yield _line(scale(told["low"]), y, scale(told["high"]), y, COLOURS[OURS], 3)
         yield _dot(scale(told["median"]), y)
-        yield _text(scale(told["high"]) + 8, y + 4, f"{told['median']:.2f}", QUIET)
+        yield _text(max(scale(told["high"]), scale(told["median"]) + 5) + 6, y + 4, f"{told['median']:.2f}", QUIET)
 
 
 def _proxies(results: dict, left: float, right: float) -> Iterator[str]:
