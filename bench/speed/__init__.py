@@ -19,5 +19,6 @@ The speed suite: what the proxy costs, beside a bare hop and beside other proxie
                   compare.py    what is worse than in an earlier run
                   report.py     the table
                   plot.py       the picture
+                  page.py       the newest figures in docs/speed.md
                   facts.py      machine and commit
 """

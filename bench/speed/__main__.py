@@ -1,7 +1,7 @@
 """
 Run the suite.
 
-    python -m bench.speed [--quick] [--peers] [--only TEXT] [--skip-special] [--strict]
+    python -m bench.speed [--quick] [--peers] [--only TEXT] [--skip-special] [--strict] [--docs]
 """
 
 import argparse
@@ -20,6 +20,7 @@ from bench.speed.cells import cells
 from bench.speed.compare import Worse, newest_earlier, worse
 from bench.speed.facts import ROOT, commit, machine, now
 from bench.speed.measure import Bench
+from bench.speed.page import refreshed
 from bench.speed.peers import peers, why
 from bench.speed.plot import svg
 from bench.speed.processes import Server
@@ -27,6 +28,7 @@ from bench.speed.report import table
 from bench.speed.targets import TWO_WORKERS, Target, bare, concertina
 
 RESULTS = ROOT / "bench" / "results"
+PAGE = ROOT / "docs" / "speed.md"
 CACHE = ROOT / ".bench"
 """Peers, and what was measured in part: not kept."""
 LEAK_REQUESTS = 200_000
@@ -40,7 +42,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="concertina-bench-") as name:
         results = measure_all(Path(name), options)
     partial = options.only or options.skip_special
-    found = keep(results, (CACHE / "part" if partial else RESULTS) / _name(results), earlier=RESULTS)
+    folder = (CACHE / "part" if partial else RESULTS) / _name(results)
+    found = keep(results, folder, earlier=RESULTS)
+    if options.docs and not partial:
+        PAGE.write_text(refreshed(PAGE.read_text(), results, folder=str(folder.relative_to(ROOT))))
     return verdict(found, strict=options.strict)
 
 
@@ -58,6 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="scenarios whose name holds this text; kept in .bench alone")
     parser.add_argument("--skip-special", action="store_true", help="scenarios alone; kept in .bench alone")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where something is worse than before")
+    parser.add_argument("--docs", action="store_true", help="put the figures into docs/speed.md")
     return parser.parse_args()
 
 

@@ -16,7 +16,8 @@ def table(results: dict, worse: list[Worse]) -> str:
     """
     Return everything that was measured, for people.
     """
-    return "\n".join(line for part in (_head, _goals, _scenarios, _notes) for line in part(results, worse)) + "\n"
+    lines = (*_head(results, worse), *goals(results), *_scenarios(results, worse), *notes(results))
+    return "\n".join(lines) + "\n"
 
 
 def _head(results: dict, worse: list[Worse]) -> Iterator[str]:
@@ -41,7 +42,10 @@ def _head(results: dict, worse: list[Worse]) -> Iterator[str]:
         yield from (f"- {one}" for one in worse)
 
 
-def _goals(results: dict, _: list[Worse]) -> Iterator[str]:
+def goals(results: dict) -> Iterator[str]:
+    """
+    Return the lines of the table of goals.
+    """
     yield ""
     yield "| goal | measured | at most | aim | |"
     yield "|---|---|---|---|---|"
@@ -98,7 +102,10 @@ def spread_text(told: Spread | None, digits: int) -> str:
     return f"{told['median']:.{digits}f} ({told['low']:.{digits}f} to {told['high']:.{digits}f})"
 
 
-def _notes(results: dict, _: list[Worse]) -> Iterator[str]:
+def notes(results: dict) -> Iterator[str]:
+    """
+    Return a line for everything that is no scenario.
+    """
     yield ""
     yield "Figures of SSE are those of a chunk; its latency is from the upstream's write to the client's read."
     yield ""

@@ -1,6 +1,8 @@
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from bench.speed.compare import worse
+from bench.speed.page import BEGIN, END, refreshed
 from bench.speed.plot import svg
 from bench.speed.report import table
 from tests.support.speed_results import cell, results, two_workers
@@ -73,3 +75,28 @@ def test_draws_a_run_of_next_to_nothing():
     A run of one scenario without other measurements has a picture, too.
     """
     assert "not measured in this run" in svg(results({}))
+
+
+def test_puts_the_newest_figures_between_their_marks_and_leaves_the_rest():
+    """
+    What people wrote around them stays, and older figures go.
+    """
+    page = f"# Speed\n\n{BEGIN}\nold\n{END}\n\nMore.\n"
+    told = refreshed(page, WHOLE, folder="bench/results/new")
+
+    assert told.startswith(f"# Speed\n\n{BEGIN}\nMeasured at commit new")
+    assert told.endswith(f"{END}\n\nMore.\n")
+    assert "old" not in told
+    assert "](../bench/results/new/plot.svg)" in told
+    assert "| small chat, CPU beside the bare hop | 1.50" in told
+    assert refreshed(told, WHOLE, folder="bench/results/new") == told
+
+
+def test_the_page_has_a_place_for_them():
+    """
+    Without both marks a run would put its figures nowhere, or cut the page.
+    """
+    page = (Path(__file__).parents[3] / "docs" / "speed.md").read_text()
+
+    assert page.count(BEGIN) == page.count(END) == 1
+    assert page.index(BEGIN) < page.index(END)
