@@ -76,7 +76,7 @@ class Accounts:
             entries |= self._entries(exchange, model, exchange.plan, sent)
         name = self.ledger.name_of(route, model)
         self._enter(route, name, entries)
-        self._observe(exchange, name, sent)
+        self._observe(exchange, name, sent, spoke_at=seen.spoke_at)
         return entries
 
     def summary(self, exchange: Exchange, answer: SummaryAnswer, *, model: str, by: str) -> None:
@@ -120,12 +120,14 @@ class Accounts:
         hits = self.ledger.sum_of(route, model, "cache_hits")
         return round(self.ledger.sum_of(route, model, "fresh_tokens") / hits) if hits else None
 
-    def _observe(self, exchange: Exchange, model: str, sent: Tokens | None) -> None:
+    def _observe(self, exchange: Exchange, model: str, sent: Tokens | None, *, spoke_at: float | None) -> None:
         """
         Observe sizes and times under the names of OpenTelemetry.
         """
         seconds = self._clock() - exchange.started
         self._metrics.operation_seconds.labels(model, fault_of(exchange)).observe(seconds)
+        if spoke_at is not None:
+            self._metrics.first_token_seconds.labels(model).observe(spoke_at - exchange.started)
         if sent is not None:
             for kind, tokens in (("input", sent.prompt), ("output", sent.completion)):
                 self._metrics.token_usage.labels(model, kind).observe(tokens)

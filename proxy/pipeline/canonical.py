@@ -42,6 +42,8 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
     _add_ids(fields, exchange)
     if exchange.ended:
         fields["ended"] = exchange.ended
+    if seen.spoke_at is not None:
+        fields["first_token_seconds"] = round(seen.spoke_at - exchange.started, 4)
     if exchange.request is not None or exchange.glance is not None:
         fields["model"] = exchange.model[:LONGEST_NAME]
     if exchange.plan is not None:

@@ -37,7 +37,7 @@ from proxy.pipeline.routes import Router
 from proxy.pipeline.settling import Settling
 from proxy.pipeline.tracing import trace_of
 from proxy.pipeline.viewing import Viewer
-from proxy.pipeline.watching import Seen
+from proxy.pipeline.watching import Seen, StreamWatcher
 from proxy.telemetry.metrics import Metrics
 from proxy.telemetry.traces import Tracer
 from proxy.upstream.wire import Answer, Headers, Incoming, header
@@ -146,7 +146,8 @@ class ChatCompletions:
             headers += guarded("disclose", disclosed, exchange, otherwise=NO_HEADERS)
         if examined.body is not None:
             return Answer(answer.status, answer.reason, headers, answer.chunks, close=answer.close)
-        relayed = Relayed(exchange, answer, self._settling.settle, strip_usage=strips)
+        watcher = StreamWatcher(strip_usage=strips, clock=self._clock)
+        relayed = Relayed(exchange, answer, self._settling.settle, watcher=watcher)
         return Answer(answer.status, answer.reason, headers, relayed, close=relayed.close)
 
 

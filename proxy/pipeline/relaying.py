@@ -37,12 +37,12 @@ class Relayed(ReadyChunks):
 
     __slots__ = ("_answer", "_chunks", "_decoder", "_exchange", "_over", "_settle", "_watcher")
 
-    def __init__(self, exchange: Exchange, answer: Answer, settle: Settle, *, strip_usage: bool) -> None:
+    def __init__(self, exchange: Exchange, answer: Answer, settle: Settle, *, watcher: StreamWatcher) -> None:
         self._exchange = exchange
         self._answer = answer
         self._chunks = answer.chunks
         self._settle = settle
-        self._watcher = StreamWatcher(strip_usage=strip_usage)
+        self._watcher = watcher
         self._decoder = Decoder(by_name(answer.headers))
         self._over = False
 

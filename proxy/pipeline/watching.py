@@ -5,11 +5,14 @@ Read along while an answer is relayed: usage and finish reason, without changing
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 
 from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
 from proxy.chat.json import loads
 from proxy.chat.sse import DONE, SseEvent, SseSplitter
+from proxy.recovery.peek import Sign, judge_event
 
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
 _TOLD = re.compile(rb'"(?:usage|finish_reason)"(?!\s*+:\s*+null\b)')
@@ -18,12 +21,13 @@ _TOLD = re.compile(rb'"(?:usage|finish_reason)"(?!\s*+:\s*+null\b)')
 @dataclass(slots=True)
 class Seen:
     """
-    What an answer said of itself; *complete* is set once it ended as it should.
+    What an answer said of itself; *complete* is set once it ended as it should, *spoke_at* when its first content came.
     """
 
     usage: Usage | None = None
     finish_reason: str | None = None
     complete: bool = False
+    spoke_at: float | None = None
 
 
 @dataclass(slots=True)
@@ -33,6 +37,7 @@ class StreamWatcher:
     """
 
     strip_usage: bool = False
+    clock: Callable[[], float] = monotonic
     seen: Seen = field(default_factory=Seen)
     _splitter: SseSplitter = field(default_factory=SseSplitter)
 
@@ -40,9 +45,12 @@ class StreamWatcher:
         """
         Return what of *chunk* is relayed: all of it, but for the usage frame we asked for.
         """
-        if self._splitter.idle and chunk.endswith(_BLANK_LINES) and _tells_nothing(chunk):
+        if self.seen.spoke_at is None:
+            kept = self._looked(chunk)
+        elif self._splitter.idle and chunk.endswith(_BLANK_LINES) and _tells_nothing(chunk):
             return chunk
-        kept = b"".join([self._part(part) for part in self._parts(chunk)])
+        else:
+            kept = b"".join([self._part(part) for part in self._parts(chunk)])
         return kept if self.strip_usage else chunk
 
     def rest(self) -> bytes:
@@ -68,6 +76,9 @@ class StreamWatcher:
         """
         if self._splitter.idle and part.endswith(_BLANK_LINES) and _tells_nothing(part):
             return part
+        return self._looked(part)
+
+    def _looked(self, part: bytes) -> bytes:
         return b"".join([event.raw for event in self._splitter.feed(part) if not self._look(event)])
 
     def _look(self, event: SseEvent) -> bool:
@@ -76,6 +87,8 @@ class StreamWatcher:
         """
         if event.data is None:
             return False
+        if self.seen.spoke_at is None and judge_event(event).sign is Sign.CONTENT:
+            self.seen.spoke_at = self.clock()
         if event.data.strip() == DONE:
             self.seen.complete = True
             return False

@@ -12,7 +12,9 @@ from proxy.telemetry.meters import Counter, Histogram
 
 SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
 TOKENS = tuple(4**power for power in range(14))
-"""Buckets as the GenAI conventions want them."""
+DURATIONS = tuple(0.01 * 2**power for power in range(14))
+FIRST_TOKENS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+"""Buckets as the GenAI conventions want them, these three."""
 ROWS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 RATIOS = (0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.5, 2.0)
 
@@ -62,7 +64,14 @@ class Metrics:
             "gen_ai_client_operation_duration_seconds",
             "Time of an exchange, to the last byte of its answer; a name of OpenTelemetry.",
             ("gen_ai_request_model", "error_type"),
-            buckets=SECONDS,
+            buckets=DURATIONS,
+            registry=self.registry,
+        )
+        self.first_token_seconds = Histogram(
+            "gen_ai_server_time_to_first_token_seconds",
+            "Time until a stream carried its first content; a name of OpenTelemetry.",
+            ("gen_ai_request_model",),
+            buckets=FIRST_TOKENS,
             registry=self.registry,
         )
         self.summary_seconds = Histogram(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from proxy.simulator.steps import answer, empty_stream
 from tests.support.conversations import chat_session, long_session
 
 OVER = chat_session(9)
@@ -136,6 +137,28 @@ async def test_opentelemetry_has_names_for_some_of_it(world_factory: Any, admin_
     assert counted[f"{usage}_count", "sim-model", "output", None] == 1
     assert counted[f"{duration}_count", "sim-model", None, ""] == 1
     assert counted[f"{duration}_count", "sim-model", None, "400"] == 1
+
+
+async def test_the_first_token_of_each_stream_is_timed(world_factory: Any, admin_factory: Any) -> None:
+    """
+    In a metric and in the event; an answer in one piece, and a stream that says nothing, have no first token.
+    """
+    world = await world_factory()
+    admin = await admin_factory(world.proxied.proxy.admin)
+    world.upstream.will(answer("hello there"), answer("hello there"), empty_stream())
+    for stream in (False, True, True):
+        await world.chat(SMALL, stream=stream)
+    text = (await admin.ask("/metrics")).body.decode()
+    (family,) = (
+        family
+        for family in text_string_to_metric_families(text)
+        if family.name == "gen_ai_server_time_to_first_token_seconds"
+    )
+    (count,) = (sample for sample in family.samples if sample.name.endswith("_count"))
+    events = (await admin.get("/api/exchanges"))["exchanges"]
+
+    assert (count.labels, count.value) == ({"gen_ai_request_model": "sim-model"}, 1)
+    assert ["first_token_seconds" in event for event in reversed(events)] == [False, True, False]
 
 
 async def test_prometheus_has_the_same_numbers(world_factory: Any, admin_factory: Any) -> None:

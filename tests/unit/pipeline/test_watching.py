@@ -14,7 +14,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 def watched(chunks: list[bytes], *, strip_usage: bool = False) -> tuple[Seen, bytes]:
-    watcher = StreamWatcher(strip_usage=strip_usage)
+    watcher = StreamWatcher(strip_usage=strip_usage, clock=lambda: 1.0)
     relayed = b"".join(watcher.feed(chunk) for chunk in chunks) + watcher.rest()
     return watcher.seen, relayed
 
@@ -77,3 +77,32 @@ def test_a_chunk_that_only_ends_an_event_is_part_of_it() -> None:
     seen, _ = watched([LAST[:-30], LAST[-30:], DELTA])
 
     assert seen.finish_reason == "stop"
+
+
+ROLE = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
+CALL = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a"}]}}]}\n\n'
+THOUGHT = b'data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}\n\n'
+
+
+@pytest.mark.parametrize("content", [DELTA, CALL, THOUGHT])
+@pytest.mark.parametrize("strip_usage", [False, True])
+def test_notes_when_the_first_content_came(content: bytes, strip_usage: bool) -> None:
+    """
+    Neither a comment nor a role is content; what follows the first changes nothing.
+    """
+    ticks = iter(range(1, 99))
+    watcher = StreamWatcher(strip_usage=strip_usage, clock=lambda: next(ticks))
+    for chunk in (b": waiting\n\n", ROLE, USAGE):
+        watcher.feed(chunk)
+    before = watcher.seen.spoke_at
+    for chunk in (content[:30], content[30:], content, LAST, DONE):
+        watcher.feed(chunk)
+
+    assert (before, watcher.seen.spoke_at) == (None, 1)
+
+
+def test_a_stream_without_content_never_speaks() -> None:
+    """
+    Refusals, and answers that end at once.
+    """
+    assert watched([ROLE, LAST, USAGE, DONE])[0].spoke_at is None
