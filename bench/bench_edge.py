@@ -1,7 +1,7 @@
 """
 CPU that one request costs: a minimal aiohttp-to-aiohttp proxy against this edge, in one run.
 
-    python bench/bench_edge.py [REQUESTS]
+    python -m bench.bench_edge [REQUESTS]
 
 An instant raw upstream and a raw load generator run in processes of their own; figures are the proxies' CPU time only.
 """

@@ -1,7 +1,7 @@
 """
 CPU that the pipeline alone takes for a request: between a fake edge and a fake upstream, without a socket.
 
-    python bench/bench_pipeline.py [SECONDS] [KIND]
+    python -m bench.bench_pipeline [SECONDS] [KIND]
 
 Beside each figure stands what a handler takes that forwards and looks at nothing, in the same run.
 """

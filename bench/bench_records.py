@@ -1,5 +1,5 @@
 """
-What identity and look-ups cost. Run: python bench/bench_records.py [--records N] [--redis]
+What identity and look-ups cost. Run: python -m bench.bench_records [--records N] [--redis]
 """
 
 import argparse

@@ -1,5 +1,5 @@
 """
-Check the capacity model of docs/scaling.md against the real proxy. Run: python bench/bench_scaling.py [--conversations N]
+Check the capacity model of docs/scaling.md against the real proxy. Run: python -m bench.bench_scaling [--conversations N]
 
 Many conversations grow turn by turn through one proxy in front of the simulator; what the store is asked, what is kept
 and how many summaries are made is counted and put beside what the model predicts. No time is measured.

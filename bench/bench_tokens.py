@@ -1,5 +1,5 @@
 """
-What counting costs beside parsing: run ``python bench/bench_tokens.py``.
+What counting costs beside parsing: run ``python -m bench.bench_tokens``.
 
 CPU time, best of several rounds, in one process; the ratios matter, not the milliseconds.
 """
