@@ -19,7 +19,11 @@ from proxy.records.store import RecordStore
 from proxy.tokens.calibration import Anchor
 
 MOST_ANCHORS = 20_000
+MOST_PLACES = 16
+"""Upstreams and models that one conversation is anchored at; clients choose the names of models."""
 KEPT_SECONDS = 86_400.0
+_At = tuple[str, str]
+"""Upstream and model, which count the same rows differently."""
 
 
 class Anchors:
@@ -30,17 +34,19 @@ class Anchors:
     def __init__(self, store: RecordStore, tasks: TaskKeeper) -> None:
         self._store = store
         self._tasks = tasks
-        self._known: OrderedDict[str, Anchor] = OrderedDict()
+        self._known: OrderedDict[str, dict[_At, Anchor]] = OrderedDict()
 
     def of(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:
         """
         Return the newest anchor of a conversation and the number of rows it covers.
         """
-        known, prefix = self._known.get, _key(exchange, model, "")
+        known, at = self._known, (exchange.party.upstream, model)
+        if known.keys().isdisjoint(digests):
+            return None, 0  # told in one step of a thousand rows
         for index in range(len(digests) - 1, -1, -1):
-            found = known(prefix + digests[index])
-            if found is not None:
-                return found, index + 1
+            found = known.get(digests[index])
+            if found is not None and at in found:
+                return found[at], index + 1
         return None, 0
 
     async def found(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:
@@ -57,7 +63,7 @@ class Anchors:
         digest, anchor = told
         if digest not in digests:
             return None, 0
-        self._remember(_key(exchange, model, digest), anchor)
+        self._remember(exchange, model, digest, anchor)
         return anchor, digests.index(digest) + 1
 
     def remember(
@@ -66,21 +72,20 @@ class Anchors:
         """
         Remember the real size of a request that was answered; *keep* tells other processes as well.
         """
-        self._remember(_key(exchange, model, digests[-1]), anchor)
+        self._remember(exchange, model, digests[-1], anchor)
         if keep:
             value = dumps([digests[-1], anchor.estimate, anchor.actual])
             telling = self._store.put_fact(_fact(exchange, model, digests), value, KEPT_SECONDS)
             self._tasks.start(guarded_async("keep an anchor", telling, otherwise=None), name="keep an anchor")
 
-    def _remember(self, key: str, anchor: Anchor) -> None:
-        self._known[key] = anchor
-        self._known.move_to_end(key)
+    def _remember(self, exchange: Exchange, model: str, digest: str, anchor: Anchor) -> None:
+        places = self._known.setdefault(digest, {})
+        if len(places) >= MOST_PLACES:
+            places.clear()
+        places[exchange.party.upstream, model] = anchor
+        self._known.move_to_end(digest)
         if len(self._known) > MOST_ANCHORS:
             self._known.popitem(last=False)
-
-
-def _key(exchange: Exchange, model: str, digest: str) -> str:
-    return f"{exchange.party.upstream}\0{model}\0{digest}"
 
 
 def _fact(exchange: Exchange, model: str, digests: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ class Divergences:
         ``None`` where there is no such row: the first history, the same one, one that goes on, or one cut short.
         """
         chains = self._of(client)
-        new = array("Q", (int(digest[:_DIGITS], 16) for digest in digests))
+        new = array("Q", bytes.fromhex("".join([digest[:_DIGITS] for digest in digests])))
         nearest = max(chains, key=lambda chain: divergence(chain, new), default=None)
         shared = 0 if nearest is None else divergence(nearest, new)
         goes_on = nearest is not None and shared == min(len(nearest), len(new))
