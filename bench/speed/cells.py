@@ -80,6 +80,7 @@ def _stream(streams: int, chunks: int, pause: float, rounds: int) -> Cell:
     return Cell(name, asks, streams, streams, rounds, upstream="stream", chunks=chunks, pause=pause)
 
 
+MILLION = "1 MB chat, below the threshold"
 REUSED = "600 KB chat, record reused"
 COLD = "600 KB chat, cold, extractive"
 IMAGES = "20 MB of images in a chat"
@@ -106,7 +107,7 @@ def cells(*, quick: bool) -> list[Cell]:
         Cell("passthrough GET", lambda _: [None], 16, pick(4_000, 1_400), rounds, target=get),
         Cell("small chat, simulator", small, 4, pick(600, 200), few, upstream="simulator"),
         Cell("50 KB chat", _sized(50_000, "small"), 16, pick(1_500, 500), rounds),
-        Cell("1 MB chat, below the threshold", million, 4, pick(120, 30), rounds, warm=4),
+        Cell(MILLION, million, 4, pick(120, 30), rounds, warm=4),
         Cell(REUSED, reused, 1, pick(60, 25), rounds, warm=3),
         Cell(COLD, _cold, 1, 2, few),
         Cell("20 MB upload", upload, 1, pick(8, 3), rounds, target=files),
