@@ -116,5 +116,5 @@ def cells(*, quick: bool) -> list[Cell]:
         _stream(50, pick(1_000, 200), 5.0, few),
         _stream(500, pick(1_000, 200), pick(40, 25), few),
         # Ten chunks a second, as a model writes: what counts is how late they are.
-        _stream(200, pick(50, 20), 100.0, rounds),
+        _stream(200, pick(50, 15), 100.0, rounds),
     ]
