@@ -15,6 +15,8 @@ TOP, BOTTOM = 70, 400
 INK, QUIET, LINE = "#1f2933", "#7b8794", "#e4e7eb"
 COLOURS = {"bare": "#9aa5b1", OURS: "#2f6fde"}
 PEER = "#e08b3e"
+MOST_TOKENS, MOST_MS = 2_000_000, 200
+"""Where the panel of growth ends."""
 STYLE = "font-family:system-ui,'DejaVu Sans',sans-serif;font-size:11px"
 
 
@@ -79,15 +81,15 @@ def _growth(results: dict, left: float, right: float) -> Iterator[str]:
     if not found:
         yield _text(left, TOP + 40, "not measured in this run", QUIET)
         return
-    across = Log(5_000, 2_000_000, left, right)
-    up = Log(0.5, 200, BOTTOM, TOP + 10)
+    across = Log(5_000, MOST_TOKENS, left, right)
+    up = Log(0.5, MOST_MS, BOTTOM, TOP + 10)
     yield from _upright(across, [10_000, 100_000, 1_000_000], words=("10K", "100K", "1M"))
     for tick in (1, 10, 100):
         yield _line(left, up(tick), right, up(tick), LINE, 1)
         yield _text(left - 8, up(tick) + 4, f"{tick}", QUIET, anchor="end")
-    first = found[0]
-    whole = [(tokens, first[1] * tokens / first[0]) for tokens, _ in found]
-    yield _path([(across(x), up(y)) for x, y in whole if up.holds(y)], QUIET, dashed=True)
+    tokens, took = found[0]
+    last = min(MOST_TOKENS, tokens * MOST_MS / took)
+    yield _path([(across(tokens), up(took)), (across(last), up(took * last / tokens))], QUIET, dashed=True)
     yield _text(right - 2, BOTTOM - 10, "dashed: in proportion to the whole", QUIET, anchor="end")
     yield _path([(across(x), up(y)) for x, y in found], COLOURS[OURS])
     for tokens, took in found:
