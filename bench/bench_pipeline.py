@@ -39,12 +39,13 @@ HEADERS = (
     ("X-Stainless-Read-Timeout", "600"),
     ("Content-Type", "application/json"),
 )
-USAGE = b',"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}'
+BYTES_A_TOKEN = 4
+USAGE = b',"usage":{"prompt_tokens":%d,"completion_tokens":5,"total_tokens":%d}}'
 KINDS = {
     "small chat": small(),
     "small chat with usage": small(user="usage"),
-    "50 KB chat": chat(conversation(50_000), model="small"),
-    "1 MB chat, below the threshold": chat(conversation(1_000_000), model="million"),
+    "50 KB chat with usage": chat(conversation(50_000), model="small", user="usage"),
+    "1 MB chat, below the threshold": chat(conversation(1_000_000), model="million", user="usage"),
     f"stream of {CHUNKS} chunks": small(stream=True),
 }
 
@@ -81,7 +82,10 @@ class Upstream:
     async def send(self, outgoing):
         if b'"stream":true' in outgoing.body[-20:]:
             return Answer(200, "OK", (("Content-Type", "text/event-stream"),), Chunks())
-        body = ANSWER[:-1] + USAGE if b'"user":"usage"' in outgoing.body[-20:] else ANSWER
+        body = ANSWER
+        if b'"user":"usage"' in outgoing.body[-20:]:
+            tokens = len(outgoing.body) // BYTES_A_TOKEN
+            body = ANSWER[:-1] + USAGE % (tokens, tokens + 5)
         headers = (("Content-Type", "application/json"), ("Content-Length", str(len(body))))
         return Answer(200, "OK", headers, Prefixed((body,)))
 

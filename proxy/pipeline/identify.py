@@ -40,6 +40,7 @@ class Identifier:
         self._secret = secret
         self._namespace = namespace
         self._rows = RowDigests(row_digest)
+        self._scopes: dict[int, tuple[str, CompactionSettings]] = {}
         by_header = namespace.startswith("header:")
         self._told = (
             (*CREDENTIAL_HEADERS, namespace.removeprefix("header:").lower()) if by_header else CREDENTIAL_HEADERS
@@ -69,6 +70,17 @@ class Identifier:
         """
         Return the identity of a conversation as this exchange sees it.
         """
+        digests = await self._digests(exchange, rows) if rows else ()
+        return Identity(
+            digests,
+            self._scope(exchange.compaction),
+            model,
+            exchange.directives.session,
+            exchange.party.credential[:CLIENT_CHARACTERS],
+            exchange.route.name,
+        )
+
+    async def _digests(self, exchange: Exchange, rows: Sequence[Message]) -> tuple[str, ...]:
         start = seed(self._secret, exchange.party.tenant, exchange.route.name, self._namespace)
         patience = Patience()
         rules = tuple(
@@ -81,14 +93,17 @@ class Identifier:
         else:
             digests = prefix_digests(rows, seed=start, remembered=self._rows)
         tell_late(patience, "canonicalize", route=exchange.route.name)
-        return Identity(
-            digests,
-            scope_of(exchange.compaction),
-            model,
-            exchange.directives.session,
-            exchange.party.credential[:CLIENT_CHARACTERS],
-            exchange.route.name,
-        )
+        return digests
+
+    def _scope(self, settings: CompactionSettings) -> str:
+        """
+        Return the scope of a route's settings, made once for each of them.
+        """
+        known = self._scopes.get(id(settings))
+        if known is None:
+            # Kept beside it, so that nothing else gets its address.
+            known = self._scopes[id(settings)] = (scope_of(settings), settings)
+        return known[0]
 
     def _digest(self, text: str) -> str:
         return blake2b(text.encode("utf-8", "surrogateescape"), key=self._secret[:64], digest_size=16).hexdigest()

@@ -60,7 +60,7 @@ class Knowledge:
         self._store = store
         self._tasks = tasks
         self._clock = clock
-        self._facts: OrderedDict[str, Facts] = OrderedDict()
+        self._facts: OrderedDict[tuple[str, str, str], Facts] = OrderedDict()
         self._limits: OrderedDict[tuple[str, str], LearnedLimits] = OrderedDict()
         self.anchors = Anchors(store, tasks)
         self._table: dict[str, Window] = {}
@@ -104,7 +104,8 @@ class Knowledge:
         return tuple(self._facts.values())
 
     async def _find_window(self, exchange: Exchange, model: str, discovered: int | None) -> Window:
-        await self._load(exchange, model)
+        if not self.facts(exchange, model).loaded:
+            await self._load(exchange, model)
         configured = self._configured(exchange, model)
         learned = self._learned(exchange, model)
         if not configured and discovered is None:
@@ -135,12 +136,11 @@ class Knowledge:
         """
         Return what is known, as it stands in memory.
         """
-        key = _key(exchange, model)
+        party = exchange.party
+        key = (party.upstream, model, party.credential)
         facts = self._facts.get(key)
         if facts is None:
-            facts = self._facts[key] = Facts(
-                Calibration.of(family_of(model)), (exchange.party.upstream, model, exchange.party.credential)
-            )
+            facts = self._facts[key] = Facts(Calibration.of(family_of(model)), key)
             if len(self._facts) > MOST_MODELS:
                 self._facts.popitem(last=False)
         return facts
@@ -216,19 +216,21 @@ class Knowledge:
         Write what is known to the store, in the background.
         """
         facts = self.facts(exchange, model)
-        self._tasks.start(self._put(_key(exchange, model), facts.written()), name="save knowledge")
+        self._tasks.start(self._put(key_of(*facts.of), facts.written()), name="save knowledge")
 
     async def flush(self) -> None:
         """
         Write what was learned since the last writing, at the end of the process.
         """
-        for key, facts in tuple(self._facts.items()):
+        for facts in tuple(self._facts.values()):
             if facts.calibration.samples and facts.calibration != facts.kept:
-                await self._put(key, facts.written())
+                await self._put(key_of(*facts.of), facts.written())
 
     def _learned(self, exchange: Exchange, model: str) -> int | None:
-        stated = (self.stated(exchange, model), self.stated(exchange, LONG_TIER))
-        return min((limit for limit in stated if limit is not None), default=None)
+        of_model, of_tier = self.stated(exchange, model), self.stated(exchange, LONG_TIER)
+        if of_model is None or of_tier is None:
+            return of_tier if of_model is None else of_model
+        return min(of_model, of_tier)
 
     def _limits_of(self, exchange: Exchange, model: str) -> LearnedLimits:
         return self._limits.get((exchange.party.upstream, model), _NO_LIMITS)
@@ -270,7 +272,7 @@ class Knowledge:
                 data = await self._get(limits_key_of(exchange.party.upstream, name))
                 with suppress(ValueError):
                     self._hold_limits(exchange, name, LearnedLimits.from_dict(data))
-        data = await self._get(_key(exchange, model))
+        data = await self._get(key_of(*facts.of))
         with suppress(ValueError, KeyError, TypeError):
             facts.read(data)
 
@@ -293,8 +295,3 @@ class Knowledge:
 
     def _configured(self, exchange: Exchange, model: str) -> int | None:
         return self._windows.of(exchange.party.upstream, model)
-
-
-def _key(exchange: Exchange, model: str) -> str:
-    party = exchange.party
-    return key_of(party.upstream, model, party.credential)

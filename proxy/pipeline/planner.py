@@ -147,7 +147,7 @@ class Planner:
         else:
             fixed, total = self._measure(request, leading)
         found = await self._knowledge.window(exchange, request.model)
-        small = at_first and await self._small.counted(exchange, request, total)
+        small = at_first and self._small.counted(exchange, request, total, found)
         identity = await self._identifier.identify(exchange, request.model, () if small else rows)
         scale = await self._scale(exchange, request.model, rows, identity, total)
         if window is not None:

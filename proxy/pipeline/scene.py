@@ -93,11 +93,11 @@ class Scene:
         return messages
 
 
-def make_budget(
-    settings: CompactionSettings, *, window: int, asked_output: int | None, fixed: int, scale: float
-) -> Budget:
+def most_and_start(
+    settings: CompactionSettings, *, window: int, asked_output: int | None, scale: float
+) -> tuple[int, int]:
     """
-    Return the budget of a request in our tokens, for a *window* in the model's.
+    Return what a prompt may take and the threshold, in our tokens, before it is known what cannot be compacted.
     """
     most = usable(window, asked_output)
     start = threshold(
@@ -107,7 +107,16 @@ def make_budget(
         minimum=settings.minimum_threshold_tokens,
         absolute=settings.threshold_tokens,
     )
-    most, start = int(most / scale), int(start / scale)
+    return int(most / scale), int(start / scale)
+
+
+def make_budget(
+    settings: CompactionSettings, *, window: int, asked_output: int | None, fixed: int, scale: float
+) -> Budget:
+    """
+    Return the budget of a request in our tokens, for a *window* in the model's.
+    """
+    most, start = most_and_start(settings, window=window, asked_output=asked_output, scale=scale)
     if start - fixed < start * SMALLEST_ROOM:
         # System and tools alone nearly fill the threshold: compacting at it would be of no use, turn after turn. A low
         # threshold in a large window is no such case: it is what was asked for.

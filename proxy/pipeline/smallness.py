@@ -4,6 +4,9 @@ Requests that are small beyond doubt: they are forwarded without being counted, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf
+
 from proxy.chat.request import ChatRequest
 from proxy.pipeline.body_limits import BodyLimits
 from proxy.pipeline.directives import with_command
@@ -12,8 +15,9 @@ from proxy.pipeline.exempt import exemption
 from proxy.pipeline.knowledge import Basis, Knowledge
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.output_limits import OutputLimits
-from proxy.pipeline.scene import make_budget
+from proxy.pipeline.scene import most_and_start
 from proxy.tokens.bound import holds_only_text, light_bound, upper_bound, without_media
+from proxy.windows.resolve import Window
 
 MOST_PROVEN = 4_096
 LONGEST_NAME = 200
@@ -21,6 +25,37 @@ LARGE_BYTES = 1024 * 1024
 """Bodies above this are looked at without their images first."""
 _Key = tuple[str, str, str, str, int | None]
 """Who asks whom for what: route, upstream, credential, model, asked output."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """
+    By a *basis*, requests of *most* tokens are small beyond doubt, and those of *least* are not.
+    """
+
+    basis: Basis = ()
+    most: int = -1
+    least: float = inf
+
+    def tells(self, basis: Basis, size: int) -> bool | None:
+        """
+        Tell whether a request of this *size* is small, ``None`` where that has to be found out.
+        """
+        if size <= self.most and basis == self.basis:
+            return True
+        # Which size is too large to be proven small hardly moves with the calibration, and to count it is never wrong.
+        return False if size >= self.least and basis[1:] == self.basis[1:] else None
+
+    def after(self, basis: Basis, size: int, *, small: bool) -> _Proven:
+        """
+        Return what is known once *size* was found to be *small* or not.
+        """
+        most = self.most if basis == self.basis else -1
+        least = self.least if basis[1:] == self.basis[1:] else inf
+        return _Proven(basis, max(most, size), least) if small else _Proven(basis, most, min(least, size))
+
+
+_NOTHING = _Proven()
 
 
 class Smallness:
@@ -33,7 +68,7 @@ class Smallness:
         self.bodies = BodyLimits(knowledge)
         self._outputs = outputs
         self._marks = marks
-        self._proven: dict[_Key, tuple[Basis, int]] = {}
+        self._proven: dict[_Key, _Proven] = {}
 
     async def light(self, exchange: Exchange) -> bool:
         """
@@ -60,41 +95,48 @@ class Smallness:
         # The look for images comes last, and the one that reads the whole body only where rows are more than text.
         return holds_only_text(request.messages) or upper_bound(request.body) is not None
 
-    async def counted(self, exchange: Exchange, request: ChatRequest, tokens: int) -> bool:
+    def counted(self, exchange: Exchange, request: ChatRequest, tokens: int, window: Window) -> bool:
         """
         Tell whether the count of a request proves that nothing has to be done; its conversation need not be recognised.
         """
-        return not self.over_bytes(exchange, request.body) and await self._below(exchange, request, tokens)
+        if self._has_to_be_seen(exchange, request) or self.over_bytes(exchange, request.body):
+            return False
+        return self._is_below(exchange, request, tokens, window)
+
+    def _has_to_be_seen(self, exchange: Exchange, request: ChatRequest) -> bool:
+        """
+        Tell whether a request has to be measured however small it is.
+        """
+        if exchange.directives.force or exchange.mode == "observe" or self._marks:
+            return True
+        return exchange.compaction.ask_usage == "always" and request.stream
 
     async def _below(self, exchange: Exchange, request: ChatRequest, size: int) -> bool:
         """
         Tell whether *size* tokens are too few for anything to be done.
         """
-        if exchange.directives.force or exchange.mode == "observe" or self._marks:
-            return False
-        if exchange.compaction.ask_usage == "always" and request.stream:
+        if self._has_to_be_seen(exchange, request):
             return False
         basis = await self._knowledge.basis(exchange, request.model)
         key = _key(exchange, request)
-        known, most = self._proven.get(key, (None, 0))
-        if basis is not None and basis == known and size <= most:
-            return True  # one of this size was below, by all that is known now as well
-        small = await self._is_below(exchange, request, size)
-        if small and basis is not None and len(request.model) <= LONGEST_NAME:
+        proven = self._proven.get(key, _NOTHING)
+        if basis is not None and (known := proven.tells(basis, size)) is not None:
+            return known
+        small = self._is_below(exchange, request, size, await self._knowledge.window(exchange, request.model))
+        if basis is not None and len(request.model) <= LONGEST_NAME:
             if len(self._proven) >= MOST_PROVEN:
                 self._proven.clear()
-            self._proven[key] = (basis, size)
+            self._proven[key] = proven.after(basis, size, small=small)
         return small
 
-    async def _is_below(self, exchange: Exchange, request: ChatRequest, size: int) -> bool:
-        window = await self._knowledge.window(exchange, request.model)
+    def _is_below(self, exchange: Exchange, request: ChatRequest, size: int, window: Window) -> bool:
         scale = self._knowledge.scale(exchange, request.model, None, 0, size)
-        budget = make_budget(
-            exchange.compaction, window=window.tokens, asked_output=request.asked_output, fixed=0, scale=scale
-        )
         if self._outputs.may_be_too_much(exchange, request, prompt=round(size * scale)):
             return False
-        return size < self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
+        most, start = most_and_start(
+            exchange.compaction, window=window.tokens, asked_output=request.asked_output, scale=scale
+        )
+        return size < self._knowledge.worth_a_look(exchange, request.model, min(start, most))
 
     def over_bytes(self, exchange: Exchange, body: bytes) -> bool:
         """

@@ -139,14 +139,13 @@ class Calibration:
         if actual is None or media or not self._teaches(estimate, actual, anchor):
             return self
         residual = actual / max(1, self.predict(estimate, anchor)) - 1
+        samples = self.samples + 1
         if anchor is None:
             overhead = self._next_overhead(estimate, actual)
-            ratio = self._next_ratio(estimate, actual - overhead)
-            learned = replace(self, overhead=overhead, unanchored=self.unanchored.after(residual))
-        else:
-            ratio = self._next_ratio(estimate, actual - self.overhead)
-            learned = replace(self, anchored=self.anchored.after(residual))
-        return replace(learned, ratio=ratio, samples=self.samples + 1)
+            ratio, unanchored = self._next_ratio(estimate, actual - overhead), self.unanchored.after(residual)
+            return replace(self, overhead=overhead, ratio=ratio, samples=samples, unanchored=unanchored)
+        ratio, anchored = self._next_ratio(estimate, actual - self.overhead), self.anchored.after(residual)
+        return replace(self, ratio=ratio, samples=samples, anchored=anchored)
 
     def observe_overflow(self, *, estimate: int, prompt: int | None = None, limit: int | None = None) -> Calibration:
         """

@@ -96,8 +96,11 @@ class LearnedLimits:
         """
         Note that a prompt of this true size was served; it refutes a smaller limit of the same credential.
         """
-        beliefs = tuple(b for b in self.beliefs if b.credential != credential or b.limit >= prompt)
-        learned = self if beliefs == self.beliefs else replace(self, beliefs=beliefs)
+        learned = self
+        if any(b.credential == credential and b.limit < prompt for b in self.beliefs):
+            learned = replace(
+                self, beliefs=tuple(b for b in self.beliefs if b.credential != credential or b.limit >= prompt)
+            )
         if prompt <= self._largest(credential, now):
             return learned
         others = tuple(a for a in self.accepted if a[0] != credential and a[2] > now)
