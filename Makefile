@@ -73,7 +73,7 @@ $(CLIENT_TESTS)/node_modules/.package-lock.json: $(CLIENT_TESTS)/package-lock.js
 	cd $(CLIENT_TESTS) && npm ci --silent --ignore-scripts
 
 # Real agents through sixty rounds of tools each; a minute or two and a gigabyte, so that no run of the tests has it.
-agents: $(READY) .agents/node/node_modules .agents/python/.ready
+agents: $(READY) .agents/node/node_modules .agents/python/.ready .agents/aider/.ready
 	$(BIN)/python -m tests.agents.drive .agents $(ARGS)
 
 .agents/node/node_modules:
@@ -84,6 +84,12 @@ agents: $(READY) .agents/node/node_modules .agents/python/.ready
 .agents/python/.ready:
 	$(PYTHON) -m venv .agents/python
 	.agents/python/bin/python -m pip install --quiet --disable-pip-version-check mini-swe-agent==2.4.6
+	touch $@
+
+# Its requirements are pinned and at odds with those of others.
+.agents/aider/.ready:
+	$(PYTHON) -m venv .agents/aider
+	.agents/aider/bin/python -m pip install --quiet --disable-pip-version-check aider-chat==0.86.2
 	touch $@
 
 fmt: $(READY)

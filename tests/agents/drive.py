@@ -12,7 +12,6 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,103 +22,21 @@ from proxy.config.settings import AppSettings
 from proxy.simulator.received import Received
 from proxy.simulator.server import Simulator
 from proxy.simulator.settings import SimulatorSettings
-from proxy.simulator.steps import Script, Step, answer, tool_call
+from proxy.simulator.steps import Script, Step
 from proxy.tokens.cache import CountCache
 from proxy.tokens.counter import TokenCounter
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.wiring import Proxy, build
+from tests.agents.agents import AGENTS, ROUNDS, Agent
 
-ROUNDS = 60
 WINDOW = 40_000
 THRESHOLD = 30_000
 PATIENCE_SECONDS = 600
-TASK = "Run the commands one after the other and tell me what they printed."
-MODEL = "sim-model"
-KEY = "sk-agent"
-
-
-@dataclass(frozen=True)
-class Agent:
-    """
-    How an agent is started (*command* and *environment* get the base URL), set up, and which tool is its shell.
-    """
-
-    command: Callable[[Path, str], list[str]]
-    environment: Callable[[str], Mapping[str, str]]
-    tool: str
-    arguments: Mapping[str, object]
-    files: Callable[[str], Mapping[str, object]] = lambda _: {}
-    last: str = ""
-
-
-def node(folder: Path, name: str) -> str:
-    return str(folder / "node" / "node_modules" / ".bin" / name)
-
-
-AGENTS = {
-    "qwen-code": Agent(
-        lambda folder, url: [
-            node(folder, "qwen"), "--auth-type", "openai", "--openai-base-url", url, "--openai-api-key", KEY,
-            "-m", MODEL, "-y", "-p", TASK,
-        ],
-        lambda url: {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY},
-        "run_shell_command",
-        {"is_background": False, "description": "print numbers"},
-    ),
-    "pi": Agent(
-        lambda folder, url: [node(folder, "pi"), "--provider", "sim", "--model", MODEL, "-p", TASK],
-        lambda url: {"PI_OFFLINE": "1"},
-        "bash",
-        {},
-        lambda url: {
-            ".pi/agent/models.json": {
-                "providers": {
-                    "sim": {
-                        "baseUrl": url,
-                        "api": "openai-completions",
-                        "apiKey": KEY,
-                        "models": [{"id": MODEL, "name": MODEL, "contextWindow": 400_000, "maxTokens": 4_096}],
-                    }
-                }
-            }
-        },
-    ),
-    "mini-swe-agent": Agent(
-        lambda folder, url: [
-            str(folder / "python" / "bin" / "mini"), "-m", f"openai/{MODEL}", "-t", TASK, "-y", "--exit-immediately",
-        ],
-        lambda url: {
-            "OPENAI_API_BASE": url, "OPENAI_API_KEY": KEY, "MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1",
-            "MSWEA_COST_TRACKING": "ignore_errors", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        },
-        "bash",
-        {},
-        last="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT",
-    ),
-    "opencode": Agent(
-        lambda folder, url: [node(folder, "opencode"), "run", "-m", f"sim/{MODEL}", TASK],
-        lambda url: {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
-        "bash",
-        {"description": "print numbers"},
-        lambda url: {
-            "opencode.json": {
-                "provider": {
-                    "sim": {
-                        "npm": "@ai-sdk/openai-compatible",
-                        "options": {"baseURL": url, "apiKey": KEY},
-                        "models": {MODEL: {"name": MODEL, "limit": {"context": 400_000, "output": 4_096}}},
-                    }
-                },
-                "permission": {"bash": "allow"},
-            }
-        },
-    ),
-}  # fmt: skip
 
 
 class Rounds(Script):
     """
-    Asks an agent for one command after the other; requests without tools, for titles, get a plain answer.
+    Asks an agent for one command after the other; what it asks beside them, for titles, gets a plain answer.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -131,18 +48,10 @@ class Rounds(Script):
         """
         Take the next round.
         """
-        if received.is_summary_call or not may_speak or not received.fields.get("tools"):
+        if received.is_summary_call or not may_speak or not self.agent.wants(received.fields):
             return None
         self.done += 1
-        last = self.agent.last
-        if self.done <= ROUNDS or (last and self.done == ROUNDS + 1):
-            command = (
-                last
-                if self.done > ROUNDS
-                else f"echo round {self.done}; seq {self.done} {self.done + 500} | tr '\\n' ' '"
-            )
-            return tool_call(self.agent.tool, {**self.agent.arguments, "command": command})
-        return answer("All sixty are done.")
+        return self.agent.step(self.done)
 
 
 @dataclass
@@ -204,15 +113,15 @@ async def drive(agent: Agent, folder: Path, counter: TokenCounter) -> Outcome:
             **agent.environment(url),
         }  # fmt: skip
         process = await asyncio.create_subprocess_exec(
-            *agent.command(folder, url), cwd=home, env=environ, stdin=asyncio.subprocess.DEVNULL,
+            *agent.command(folder, url), cwd=home, env=environ, stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
         try:
-            said, _ = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
+            said, _ = await asyncio.wait_for(process.communicate(agent.typed()), PATIENCE_SECONDS)
         except TimeoutError:
             process.kill()
             said, _ = await process.communicate()
-    calls = [call for call in simulator.main_calls if call.fields.get("tools")]
+    calls = [call for call in simulator.main_calls if agent.wants(call.fields)]
     outcome = Outcome(
         process.returncode,
         script.done,
