@@ -40,7 +40,7 @@ FOR_REFUSAL = 0.2
 """Seconds that the patterns of a route may take over one refusal; everybody waits for them."""
 _PLAIN = Lens()
 PLAUSIBLE_SHARE = 0.5
-"""A refusal is plausible where our count is at least this share of the window."""
+"""A refusal is plausible where our count is at least this share of the window, or there was one already."""
 
 
 class Recovering:
@@ -203,7 +203,8 @@ def _lens(exchange: Exchange, plan: Plan, patience: Patience) -> Lens:
         return Lens(patterns=patterns)
     unknown = scene.window.source == "default"
     sent = scene.scaled(plan.sent_tokens or scene.total)
-    plausible = unknown or sent >= PLAUSIBLE_SHARE * scene.window.tokens
+    again = Label.CONTEXT_OVERFLOW in exchange.faults
+    plausible = unknown or again or sent >= PLAUSIBLE_SHARE * scene.window.tokens
     return Lens(plausible, AnswerLimits(scene.window.tokens, scene.request.asked_output), patterns)
 
 

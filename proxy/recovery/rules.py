@@ -56,6 +56,7 @@ OVERFLOW = (
     Rule(_OVER, "max_tokens=9000 cannot be greater than max_model_len=8000", r"cannot be greater than max_model_len", seen="vllm"),
     Rule(_OVER, "You used 9000 tokens. This is more than the 8000 this model allows.", rf"more (?:context|text|input) than\b|(?:mehr|plus de|más|mais|più|meer|больше|więcej) {TOKENS}|(?:prompt|input)_(?:tokens|len\w*)[ =:(]*{NUMBER}.{{0,12}}(?:{CONTEXT}|max_context\b)|(?:more|larger|higher) (?:\w+ )?(?:tokens?|number of tokens|token count) [^\n]{{0,30}}than\b|{TOKENS}.{{0,60}}(?:more|greater|larger|higher) than (?:the |its )?{NUMBER}"),
     Rule(_OVER, "n_tokens = 9000, n_ctx_slot = 8100", r"n_(?:tokens|past|prompt\w*|keep)\b.{0,30}\bn_ctx"),
+    Rule(_OVER, "context shift is disabled", r"^(?:the )?context[ _-]shift(?:ing)? is (?:disabled|off|not (?:enabled|supported))", seen="llama.cpp"),
     Rule(_OVER, "Text too long", r"^(?:the )?(?:input |request )?(?:text|content|question)(?: is| was)? too (?:long|large)"),
     Rule(_OVER, "Cannot truncate to 9000, required 12000", rf"cannot truncate to {NUMBER}", seen="gemini"),
     Rule(_OVER, "expected maxLength: 9000, actual: 9100", r"expected max_?length: \d+, actual: \d+", unless=r"\bname\b|\bdescription\b", seen="bedrock"),

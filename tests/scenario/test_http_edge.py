@@ -335,6 +335,15 @@ async def test_trusts_the_authority_it_is_told_to(certificate):
     assert statuses == [502, 200]
 
 
+async def test_trusts_the_authorities_that_the_environment_names(certificate, monkeypatch):
+    """
+    ``SSL_CERT_FILE``, as companies set it for everything on a machine.
+    """
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    async with world(tls=certificate) as w:
+        assert (await w.ask("GET", "/v1/models")).status == 200
+
+
 async def test_goes_through_a_forward_proxy():
     """
     HTTP_PROXY leads there with an absolute target and the proxy's own credential.

@@ -120,6 +120,7 @@ async def test_a_client_that_leaves_takes_its_call_along(proxy_factory: Any, sta
             await client.leave()
 
         await gone(w, connections=0 if stage != "while a second try runs" else 1)
+        assert w.inflight == 0
 
 
 async def test_a_summary_that_another_client_waits_for_goes_on(proxy_factory: Any) -> None:

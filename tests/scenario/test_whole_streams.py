@@ -39,6 +39,13 @@ STREAMS = {
     "split letter": [delta("\u4f60")[:-14], delta("\u4f60")[-14:-13], delta("\u4f60")[-13:], END],
     "no JSON": [b"data: hello\n\n", b"data: \xff\xfe\n\n", END],
     "unknown fields": [b'data: {"choices":[{"delta":{"x_new":[1e400,NaN]},"y":"z"}],"provider":"p"}\n\n', END],
+    "calls in parallel, mixed and all of index 0": [
+        b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\\"x"}}]}}]}\n\n',
+        b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{\\"y"}}]}}]}\n\n',
+        b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\\":1}"}}]}}]}\n\n',
+        b'data: {"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"\\":2}"}}]}}]}\n\n',
+        END,
+    ],
     "no end": [delta("a"), b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'],
     "half an event at the end": [delta("a"), b'data: {"cho'],
     "after the end": [delta("a"), END, b": bye\n\n", b"data: more\n\n"],

@@ -16,7 +16,18 @@ from proxy.compaction.handover import END_MARKER, wrap
 from proxy.compaction.validate import validate
 from proxy.engines.base import Posture
 from proxy.simulator.rules import introduced
-from tests.support.conversations import agent_session, assistant, call, calls, chat_session, image, result, system, user
+from tests.support.conversations import (
+    agent_session,
+    assistant,
+    call,
+    calls,
+    chat_session,
+    filler,
+    image,
+    result,
+    system,
+    user,
+)
 from tests.support.folding import COUNTER, Scribe, budget, compact, passes, sent, split
 
 WINDOW = 12_000
@@ -102,13 +113,16 @@ async def test_arguments_stay_valid_json_whatever_happens():
     """
     rows = [
         user("go"),
-        *[row for n in range(9) for row in (call("write", id=f"c{n}", body="x" * 9_000), result(f"c{n}"))],
+        *[row for n in range(9) for row in (call("write", id=f"c{n}", body=filler(40_000)), result(f"c{n}"))],
     ]
+    written = []
     for posture in Posture:
         made = await compact(rows, 6_000, posture=posture)
-        for row in sent(made.layout, rows) if made.layout else []:
-            for one in row.get("tool_calls", ()):
-                json.loads(one["function"]["arguments"])
+        kept = sent(made.layout, rows) if made.layout else []
+        written += [one["function"]["arguments"] for row in kept for one in row.get("tool_calls", ())]
+
+    assert all(isinstance(json.loads(one), dict) for one in written)
+    assert any(len(one) < 40_000 for one in written)
 
 
 async def test_no_call_is_left_without_its_results():

@@ -245,9 +245,11 @@ def test_an_exposed_proxy_is_right_with_client_keys_or_without_keys_of_its_own(t
     """
     Clients then pay with keys of theirs, or are known.
     """
-    load(tmp_path, "listen: 0.0.0.0:1\nclient_keys: [k]" + TWO)
-    load(tmp_path, "listen: 0.0.0.0:1\nupstreams: {a: {base_url: 'http://a'}}")
-    load(tmp_path, "listen: localhost:1" + TWO)
+    known = load(tmp_path, "listen: 0.0.0.0:1\nclient_keys: [k]" + TWO)
+    keyless = load(tmp_path, "listen: 0.0.0.0:1\nupstreams: {a: {base_url: 'http://a'}}")
+    local = load(tmp_path, "listen: localhost:1" + TWO)
+
+    assert [settings.listen for settings in (known, keyless, local)] == ["0.0.0.0:1", "0.0.0.0:1", "localhost:1"]
 
 
 def test_the_summariser_may_name_the_routes_own_upstream(tmp_path: Path) -> None:

@@ -52,3 +52,10 @@ def test_reads_only_what_the_summary_does_not_cover():
 def test_there_is_always_something_to_read():
     """Rows without text give a word that says so."""
     assert read([user("")]) == (NOTHING_BUT_MEDIA,)
+
+
+def test_dense_text_is_bounded_by_tokens_and_not_by_characters():
+    """A letter of Chinese is a token or more: what is cut by length overshoots fourfold."""
+    chunks = read([user(f"{n} " + "请修复测试并说明原因。错误代码出现在第四十二行。" * 12) for n in range(100)])
+
+    assert all(sum(count(text) for text in chunk) <= 4_000 for chunk in chunks)
