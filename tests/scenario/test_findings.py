@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from proxy.chat.json import dumps
+from proxy.simulator.counting import PlainCounter
+from proxy.simulator.prefix import prefix_breaks
 from proxy.simulator.steps import gated, repeat, when
-from tests.support.conversations import call, chat_session, filler, result, system, user
+from tests.support.conversations import call, chat_session, filler, long_session, result, system, user
 
 LONG = chat_session(13)
 
@@ -112,3 +114,36 @@ async def test_a_history_that_is_attached_late_is_summarised_by_a_model_of_the_s
     assert 1 <= len(world.upstream.summary_calls) <= 4
     assert max(asked.prompt_tokens for asked in world.upstream.summary_calls) <= 8_000
     assert "port the parser" in dumps(world.sent.messages).decode()
+
+
+async def test_one_agent_session_meets_the_bar_of_the_best(world_factory: Any) -> None:
+    """
+    36 requests, each a round of 2 KB longer, model and summariser with one window of 8,000 tokens as the upstream counts
+    them; without a proxy 21 of them are refused. The best of the others took 3 summaries of 17,000 tokens in all and
+    broke the prefix three times, the second best four times; the task was lost by every one that summarises.
+    """
+    world = await world_factory(sim={"counter": PlainCounter(), "summary_tokens": 400, "alternation": "on"})
+    session = long_session(36)
+    sizes = [sum(map(PlainCounter().message, rows)) for rows in session]
+    replies = [await world.chat(rows) for rows in session]
+    sent = [asked.messages for asked in world.upstream.main_calls]
+    summaries = world.upstream.summary_calls
+
+    assert sum(size > 8_000 for size in sizes) == 21
+    assert [reply.status for reply in replies] == [200] * 36
+    assert [asked.violations for asked in world.upstream.main_calls] == [()] * 36
+    assert all(session[0][1]["content"] in dumps(rows).decode() for rows in sent)
+    assert len(summaries) <= 3
+    assert sum(asked.prompt_tokens for asked in summaries) <= 17_000
+    assert prefix_breaks(sent) <= 4
+
+
+async def test_what_is_too_long_never_comes_out_longer(world_factory: Any) -> None:
+    """
+    Some made a refused request larger by the notes and tools that they added to it.
+    """
+    world = await world_factory()
+    for rows in long_session(30):
+        await world.chat(rows)
+        assert world.sent.prompt_tokens <= 8_000
+        assert len(dumps(world.sent.messages)) <= len(dumps(rows))
