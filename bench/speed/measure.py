@@ -23,6 +23,8 @@ HEADERS = {
 LEAST_CHUNKS = 10
 SHORT_SHARE = 0.2
 """Of a stream's chunks, where nothing is between: enough for its latency, all that is asked of it."""
+WARM_SHARE = 0.25
+"""Of a round's requests, in the first one."""
 
 
 class Bench:
@@ -98,8 +100,8 @@ def _fitting(cell: Cell, target: Target, round_: int) -> Cell:
 
 
 def _count(cell: Cell, target: Target, round_: int) -> int:
-    share = max(1, int(cell.count * target.share)) if round_ else max(1, cell.count // 4)
-    return max(share, min(cell.count, cell.connections))
+    share = cell.count * target.share * (1 if round_ else WARM_SHARE)
+    return max(1, int(share), min(cell.count, cell.connections))
 
 
 def _files(cell: Cell, headers: dict[str, str], round_: int, folder: Path) -> list[Path]:

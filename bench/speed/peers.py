@@ -132,7 +132,7 @@ def _litellm(place: Path) -> Target:
         return start(command, port, env=env, log=folder / "litellm.log", ready="/health/liveliness")
 
     # Its own list of models answers GET /v1/models: nothing passes through.
-    return Target("litellm", run, only=frozenset({"small chat", ONE_STREAM}), share=SLOW / 4)
+    return Target("litellm", run, only=frozenset({"small chat", ONE_STREAM}), share=SLOW / 10)
 
 
 def _portkey(place: Path) -> Target:
