@@ -9,6 +9,7 @@ from typing import Any
 
 from proxy.chat.messages import Message, text_of, tool_calls
 
+_COUNTS = (int, float)
 MOST_TOKENS = 100_000_000
 """No prompt and no answer has more; a count beyond it is none."""
 
@@ -91,5 +92,5 @@ def is_usage_frame(data: object) -> bool:
 
 def _number(value: Any) -> int | None:
     # Written so that NaN is none: it is neither below nor above anything.
-    counts = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+    counts = type(value) in _COUNTS and 0 <= value <= MOST_TOKENS
     return int(value) if counts else None

@@ -8,7 +8,6 @@ from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.plan import Plan
 from proxy.upstream.wire import Headers
 
-PREFIX = "x-concertina-"
 DEEP = 2
 """Folds from which on a summary stands on a summary."""
 
@@ -26,17 +25,17 @@ def disclosed(exchange: Exchange) -> Headers:
     """
     Return the headers of an exchange; token numbers only where they were counted, never a bound.
     """
-    found: list[tuple[str, str]] = [("action", exchange.action), ("id", exchange.id)]
+    found = [("x-concertina-action", exchange.action), ("x-concertina-id", exchange.id)]
     plan = exchange.plan
     if plan is not None and plan.scene is not None and plan.sent_tokens is not None:
         scene = plan.scene
         before, after = scene.scaled(scene.total), scene.scaled(plan.sent_tokens)
-        found.append(("tokens", f"before={before};after={after};window={scene.window.tokens}"))
+        found.append(("x-concertina-tokens", f"before={before};after={after};window={scene.window.tokens}"))
     if exchange.attempts > 1:
-        found.append(("attempts", str(exchange.attempts)))
+        found.append(("x-concertina-attempts", str(exchange.attempts)))
     if plan is not None and plan.record is not None and plan.layout is not None:
-        found += [("depth", str(plan.record.depth)), ("record", plan.record.key)]
+        found += [("x-concertina-depth", str(plan.record.depth)), ("x-concertina-record", plan.record.key)]
     if plan is not None and plan.would is not None:
-        found.append(("would", plan.would))
-    found += [("warning", warning) for warning in exchange.warnings]
-    return tuple((PREFIX + name, value) for name, value in found)
+        found.append(("x-concertina-would", plan.would))
+    found += [("x-concertina-warning", warning) for warning in exchange.warnings]
+    return tuple(found)

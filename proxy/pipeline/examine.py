@@ -118,11 +118,11 @@ async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, 
     """
     Read up to *most* bytes; return them decoded, the answer as if nothing had been read, and whether that was all.
     """
-    chunks = answer.chunks
-    # Nearly always all of it came together with the headers.
-    first = chunks.ready() if isinstance(chunks, ReadyChunks) else b""
+    chunks, first, ended = answer.chunks, b"", False
+    if isinstance(chunks, ReadyChunks):  # nearly always all of it came together with the headers
+        first, ended = chunks.ready(), chunks.ended
     read, size = [first] if first else [], len(first)
-    if size <= most and not (isinstance(chunks, ReadyChunks) and chunks.ended):
+    if size <= most and not ended:
         async for chunk in chunks:
             read.append(chunk)
             size += len(chunk)

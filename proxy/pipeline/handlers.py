@@ -4,7 +4,8 @@ What the edge asks of the pipeline, gathered.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Coroutine
+from typing import Any
 
 from proxy.pipeline.chat_completions import ChatCompletions
 from proxy.pipeline.passing import Passing
@@ -20,11 +21,11 @@ class Handlers:
         self._chat = chat
         self._passing = passing
 
-    async def chat(self, incoming: Incoming) -> Answer:
+    def chat(self, incoming: Incoming) -> Coroutine[Any, Any, Answer]:
         """
         Answer a chat completion.
         """
-        return await self._chat.chat(incoming)
+        return self._chat.chat(incoming)
 
     async def forward(self, incoming: Incoming, upload: AsyncIterable[bytes] | None) -> Answer:
         """

@@ -70,7 +70,7 @@ class Truncations:
         """
         Return what was noticed too late for the headers of its own answer, once.
         """
-        if exchange.request is None:
+        if exchange.request is None or not self._untold:
             return ()
         told = self._untold.pop(_key(exchange, exchange.request.model), None)
         return () if told is None or told in exchange.warnings else (told,)

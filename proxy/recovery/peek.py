@@ -26,7 +26,7 @@ CUT_IN_STREAM = Fault(
     confident=False,
 )
 """No usage is at hand yet, so that it takes a prompt near the window to believe it."""
-_ANSWER_KEYS = ("choices", "output", "content", "candidates", "data")
+_ANSWER_KEYS = frozenset({"choices", "output", "content", "candidates", "data"})
 _OVERFLOW_FINISH = frozenset({"model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"})
 
 _CUT_FINISH = _OVERFLOW_FINISH | {"length"}
@@ -126,7 +126,7 @@ def is_error(value: Any) -> bool:
         return True
     if value.get("type") == "response.failed":
         return True
-    has_answer = any(key in value for key in _ANSWER_KEYS)
+    has_answer = not _ANSWER_KEYS.isdisjoint(value)
     return not has_answer and any(isinstance(value.get(key), str) for key in ("message", "detail", "msg"))
 
 
@@ -137,7 +137,7 @@ def cut_at_window(answer: Mapping[str, Any], *, limits: AnswerLimits) -> Fault |
     An answer that is as long as was asked for is none, and neither is one of a server that counts nothing.
     """
     reasons = finish_reasons(answer)
-    if not reasons & _CUT_FINISH:
+    if reasons.isdisjoint(_CUT_FINISH):
         return None
     usage = answer.get("usage")
     used = usage if isinstance(usage, dict) else {}
@@ -163,8 +163,9 @@ def finish_reasons(answer: Mapping[str, Any]) -> frozenset[str]:
     """
     Return every finish reason of *answer*.
     """
-    found = [*(choice.get("finish_reason") for choice in _choices(answer)), answer.get("stop_reason")]
-    return frozenset(reason for reason in found if isinstance(reason, str))
+    found = [choice.get("finish_reason") for choice in _choices(answer)]
+    found.append(answer.get("stop_reason"))
+    return frozenset([reason for reason in found if isinstance(reason, str)])
 
 
 def _judge_chunk(chunk: Mapping[str, Any], data: bytes) -> StreamVerdict:

@@ -4,7 +4,7 @@ What an event tells of a fault.
 
 from json import loads
 
-from proxy.telemetry.logs import as_json, where
+from proxy.telemetry.logs import Stamp, as_json, where
 
 
 def test_a_fault_is_told_by_its_place():
@@ -27,6 +27,22 @@ def test_an_event_without_a_fault_stays_as_it_is():
     Most events tell no fault.
     """
     assert where(None, "info", {"event": "exchange.finished"}) == {"event": "exchange.finished"}
+
+
+def test_an_event_is_told_to_the_microsecond_in_utc():
+    """
+    Events of one second, of the next, and of a clock that was set back are all told right.
+    """
+    start = 1_790_000_000_000_000_000
+    times = [start + 1_000, start + 999_999_999, start + 1_000_000_000, start - 1]
+    stamp = Stamp(iter(times).__next__)
+
+    assert [stamp(None, "info", {})["timestamp"] for _ in times] == [
+        "2026-09-21T14:13:20.000001Z",
+        "2026-09-21T14:13:20.999999Z",
+        "2026-09-21T14:13:21.000000Z",
+        "2026-09-21T14:13:19.999999Z",
+    ]
 
 
 def test_a_name_that_is_no_unicode_loses_no_event():
