@@ -41,12 +41,10 @@ class Anchors:
         Return the newest anchor of a conversation and the number of rows it covers.
         """
         known, at = self._known, (exchange.party.upstream, model)
-        if known.keys().isdisjoint(digests):
-            return None, 0  # told in one step of a thousand rows
-        for index in range(len(digests) - 1, -1, -1):
-            found = known.get(digests[index])
+        for index in range(len(digests) if known else 0, 0, -1):  # that of the last turn is nearly always there
+            found = known.get(digests[index - 1])
             if found is not None and at in found:
-                return found[at], index + 1
+                return found[at], index
         return None, 0
 
     async def found(self, exchange: Exchange, model: str, digests: Sequence[str]) -> tuple[Anchor | None, int]:

@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any
 
-from proxy.chat.messages import Message, parts
+from proxy.chat.messages import Message, parts_of
 from proxy.tokens.families import UNKNOWN, ModelFamily
 from proxy.tokens.images import image_tokens
 from proxy.tokens.pixels import size_of_base64, size_of_data_uri
@@ -46,12 +46,9 @@ def carries_media(messages: Iterable[Message]) -> bool:
     """
     Tell whether any row has a part that is no text: such a request teaches nothing about the ratio of texts.
     """
-    return any(
-        media_tokens(part, UNKNOWN) is not None
-        for message in messages
-        if not isinstance(message.get("content"), str)
-        for part in parts(message)
-    )
+    contents = [message.get("content") for message in messages]
+    held = [content for content in contents if content is not None and type(content) is not str]
+    return any(media_tokens(part, UNKNOWN) is not None for content in held for part in parts_of(content))
 
 
 def _image(part: Message, family: ModelFamily) -> int:
