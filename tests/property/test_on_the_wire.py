@@ -117,12 +117,14 @@ async def test_any_stream_reaches_the_client_byte_for_byte(wire: Wire, stream: t
 @example(failure=Failure(400, (), b'{"error":{"n_ctx":1e999,"message":"no"}}', b""))
 async def test_a_refusal_for_another_reason_reaches_the_client_byte_for_byte(wire: Wire, failure: Failure) -> None:
     """
-    With its status, whatever it is: wrapped, cut off, compressed, not UTF-8, or no text.
+    With its status, whatever it is: wrapped, cut off, compressed, not UTF-8, or no text; and nothing is tried blindly.
     """
     assume(classify(failure.status, failure.told).label not in CURED)
+    wire.upstream.received.clear()
     wire.answers(failure)
 
     assert await wire.post(ASKED) == (failure.status, failure.body)
+    assert len(wire.upstream.received) == 1
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,7 @@ _NUMBERS = st.integers(0, 10**7).map(str) | st.integers(0, 10**7).map("{:,}".for
 @dataclass(frozen=True)
 class Failure:
     """
-    An answer that is none: its *status*, its *headers* and the bytes of its *body*, as *told* before any compression.
+    An answer that is none: its *status*, its *headers* and the bytes of its *body*, of which *told* can be read.
     """
 
     status: int
@@ -128,5 +129,6 @@ def failures(draw: st.DrawFn, *, overflows: bool = True) -> Failure:
     if draw(st.integers(0, 4)) == 0:
         packed = gzip.compress(told, mtime=0)
         body = packed[: len(packed) // 2] if draw(st.booleans()) else packed
-        return Failure(draw(STATUSES), (*headers, ("Content-Encoding", "gzip")), body, told)
+        legible = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body)
+        return Failure(draw(STATUSES), (*headers, ("Content-Encoding", "gzip")), body, legible)
     return Failure(draw(STATUSES), headers, told, told)
