@@ -7,6 +7,7 @@ import os
 import pytest
 
 pytest_plugins = [
+    "tests.support.certificates",
     "tests.support.fake_upstream",
     "tests.support.processes",
     "tests.support.proxied",

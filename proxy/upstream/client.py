@@ -6,51 +6,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
-from multidict import CIMultiDict
-from yarl import URL
-
-from proxy.errors import UpstreamBrokenError
-from proxy.upstream.body import RequestBody, ResponseBody
-from proxy.upstream.connector import Connector, LastOfItsConnection
-from proxy.upstream.faults import CONNECTING, FAULTS, translate
+from proxy.errors import UpstreamError
+from proxy.upstream.addresses import Addresses
+from proxy.upstream.connection import Connection
+from proxy.upstream.exchange import Exchange
+from proxy.upstream.faults import ForwardProxyError, unreachable
 from proxy.upstream.headers import response_headers
-from proxy.upstream.proxies import proxy_for
+from proxy.upstream.pool import Pool
+from proxy.upstream.request import head_of, send_bytes, start_stream
 from proxy.upstream.settings import UpstreamSettings
-from proxy.upstream.trust import trust
 from proxy.upstream.tunnel import Switched
-from proxy.upstream.wire import Answer, Headers, Outgoing
+from proxy.upstream.way import way_to
+from proxy.upstream.wire import Answer, Outgoing
 
-# aiohttp would add these of its own where the client sent none.
-_NEVER_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-_LONGEST_HEADER = 256 * 1024
-_MOST_HEADERS = 512
+_IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 _Line = tuple[object, ...]
 """All that decides how a connection is made."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Connected:
-    session: aiohttp.ClientSession
-    connector: Connector
-
-
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pools:
     """
     The connections of a client and of those it was renewed from; *age* counts the renewals.
     """
 
-    connected: dict[_Line, _Connected] = field(default_factory=dict)
+    by_line: dict[_Line, Pool] = field(default_factory=dict)
+    addresses: Addresses = field(default_factory=Addresses)
     age: int = 0
 
 
 class UpstreamClient:
     """
-    Connections to all upstreams; made and closed inside the running loop.
+    Connections to all upstreams; used and closed inside the running loop.
 
     Nothing is decoded, followed, remembered or timed: no decompression, no redirects, no cookies, no read timeout.
     """
@@ -60,12 +49,12 @@ class UpstreamClient:
         upstreams: Mapping[str, UpstreamSettings],
         *,
         environ: Mapping[str, str] | None = None,
-        pool: _Pool | None = None,
+        pools: _Pools | None = None,
     ) -> None:
         self._upstreams = dict(upstreams)
         self._environ = dict(environ or {})
-        self._pool = pool or _Pool()
-        self._lines = {name: _line(settings, self._pool.age) for name, settings in upstreams.items()}
+        self._shared = pools or _Pools()
+        self._pools: dict[str, Pool] = {}
 
     def renewed(self, upstreams: Mapping[str, UpstreamSettings]) -> UpstreamClient:
         """
@@ -73,7 +62,8 @@ class UpstreamClient:
 
         Both are closed as one.
         """
-        return UpstreamClient(upstreams, environ=self._environ, pool=replace(self._pool, age=self._pool.age + 1))
+        pools = replace(self._shared, age=self._shared.age + 1)
+        return UpstreamClient(upstreams, environ=self._environ, pools=pools)
 
     async def send(self, outgoing: Outgoing) -> Answer:
         """
@@ -81,74 +71,41 @@ class UpstreamClient:
 
         Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
         """
-        response = await self._send(outgoing)
-        self._connect(outgoing.upstream).connector.heed(response.headers.get("Keep-Alive"))
-        headers = _decoded(response.raw_headers)
-        if response.status == 101:
-            return Switched(response, headers)
-        body = ResponseBody(outgoing.upstream, response)
-        return Answer(response.status, response.reason or "", response_headers(headers), body, close=body.close)
+        pool = self._pools.get(outgoing.upstream) or self._pool(outgoing.upstream)
+        head = head_of(outgoing, pool.way)
+        connection = pool.take()
+        if connection is not None:
+            exchange = _asked(connection, pool, outgoing, head)
+            try:
+                return await _answer(exchange)
+            except UpstreamError:
+                # A kept-alive connection that the upstream was just closing. A POST may have been read, and is not
+                # sent twice.
+                if not exchange.unanswered or outgoing.method not in _IDEMPOTENT or outgoing.body:
+                    raise
+        connection = await pool.connect(outgoing.upstream)
+        return await _answer(_asked(connection, pool, outgoing, head))
 
     async def close(self) -> None:
         """
         Close all connections.
         """
-        connected = self._pool.connected
-        while connected:
-            await connected.popitem()[1].session.close()
+        while self._shared.by_line:
+            await self._shared.by_line.popitem()[1].close()
+        self._pools.clear()
 
-    async def _send(self, outgoing: Outgoing) -> aiohttp.ClientResponse:
-        data: Any = outgoing.body or None
-        body = RequestBody(data) if isinstance(data, bytes) else None
-        try:
-            return await self._request(outgoing, data if body is None else body)
-        except CONNECTING as exc:
-            raise translate(outgoing.upstream, exc) from exc
-        except FAULTS as exc:
-            # A kept-alive connection that the upstream had just closed: not a byte of this request left.
-            if body is None or body.started:
-                raise translate(outgoing.upstream, exc) from exc
-        try:
-            return await self._request(outgoing, RequestBody(body.value))
-        except FAULTS as exc:
-            raise translate(outgoing.upstream, exc) from exc
-
-    async def _request(self, outgoing: Outgoing, data: Any) -> aiohttp.ClientResponse:
-        try:
-            return await self._connect(outgoing.upstream).session.request(
-                outgoing.method,
-                URL(outgoing.url, encoded=True),
-                headers=_spelled_alike(outgoing.headers),
-                data=data,
-                allow_redirects=False,
-            )
-        except ValueError as exc:
-            # Header values that cannot be written; nothing was sent.
-            raise UpstreamBrokenError(outgoing.upstream, "the request cannot be sent as it is") from exc
-
-    def _connect(self, name: str) -> _Connected:
-        line = self._lines[name]
-        found = self._pool.connected.get(line)
-        if found is None:
-            settings = self._upstreams[name]
-            tls = trust(settings)
-            connector = Connector(tls=tls is not None, limit=0, ssl=tls or True, ttl_dns_cache=60)
-            found = self._pool.connected[line] = _Connected(self._new_session(settings, connector), connector)
-        return found
-
-    def _new_session(self, settings: UpstreamSettings, connector: Connector) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=connector,
-            response_class=aiohttp.ClientResponse if connector.tls else LastOfItsConnection,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=_NEVER_ADDED,
-            timeout=aiohttp.ClientTimeout(total=None, connect=settings.connect_timeout),
-            proxy=proxy_for(settings.base_url, self._environ),
-            max_line_size=_LONGEST_HEADER,
-            max_field_size=_LONGEST_HEADER,
-            max_headers=_MOST_HEADERS,
-        )
+    def _pool(self, name: str) -> Pool:
+        settings = self._upstreams[name]
+        line = _line(settings, self._shared.age)
+        pool = self._shared.by_line.get(line)
+        if pool is None:
+            try:
+                way = way_to(settings, self._environ)
+            except ForwardProxyError as exc:
+                raise unreachable(name, exc) from exc
+            pool = self._shared.by_line[line] = Pool(way, self._shared.addresses)
+        self._pools[name] = pool
+        return pool
 
 
 def _line(settings: UpstreamSettings, age: int) -> _Line:
@@ -158,13 +115,26 @@ def _line(settings: UpstreamSettings, age: int) -> _Line:
     return parts.scheme.lower(), parts.netloc, trusted, settings.connect_timeout
 
 
-def _spelled_alike(headers: Headers) -> CIMultiDict[str]:
-    # aiohttp takes "X-A" and "x-a" for one header, of which the last wins; spelled alike, both are sent.
-    spelling: dict[str, str] = {}
-    return CIMultiDict([(spelling.setdefault(name.lower(), name), value) for name, value in headers])
+def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) -> Exchange:
+    """
+    Write a request, or what can be written of it at once.
+    """
+    exchange = Exchange(outgoing.upstream, outgoing.method, connection, pool)
+    body = outgoing.body
+    if isinstance(body, bytes):
+        send_bytes(connection, head, body)
+    else:
+        exchange.follow(start_stream(connection, outgoing, head))
+    return exchange
 
 
-def _decoded(raw: tuple[tuple[bytes, bytes], ...]) -> Headers:
-    return tuple(
-        (name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")) for name, value in raw
-    )
+async def _answer(exchange: Exchange) -> Answer:
+    try:
+        await exchange.answered()
+    except BaseException:
+        exchange.close()
+        raise
+    reason = exchange.reason.decode("utf-8", "surrogateescape")
+    if exchange.tunnel is not None:
+        return Switched(reason, exchange.headers, *exchange.tunnel)
+    return Answer(exchange.status, reason, response_headers(exchange.headers), exchange, close=exchange.close)

@@ -1,37 +1,49 @@
 """
-Errors of the HTTP client, translated into ours.
+What goes wrong with a connection, told as errors of ours.
+
+No text holds a URL, since a query may carry a key.
 """
 
 from __future__ import annotations
 
-import aiohttp
+import socket
+import ssl
 
 from proxy.errors import UpstreamBrokenError, UpstreamError, UpstreamTimeoutError, UpstreamUnreachableError
 
-CONNECTING = (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError)
-"""
-Faults before anything was sent.
-"""
 
-FAULTS = (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError)
-
-
-def translate(upstream: str, exc: BaseException) -> UpstreamError:
+class ForwardProxyError(Exception):
     """
-    Return our error for *exc*; its text holds no URL, since a query may carry a key.
+    A forward proxy does not lead to the upstream; the text says why.
     """
-    if isinstance(exc, aiohttp.ConnectionTimeoutError):
+
+
+def unreachable(upstream: str, exc: BaseException) -> UpstreamError:
+    """
+    Return our error for *exc*, which happened before anything was sent.
+    """
+    if isinstance(exc, TimeoutError):
         return UpstreamTimeoutError(upstream, "connecting took too long")
-    if isinstance(exc, aiohttp.ClientHttpProxyError):
-        return UpstreamUnreachableError(upstream, f"the forward proxy answered {exc.status}")
-    if isinstance(exc, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
+    if isinstance(exc, ForwardProxyError):
+        return UpstreamUnreachableError(upstream, str(exc))
+    if isinstance(exc, ssl.SSLError | ssl.CertificateError):
         return UpstreamUnreachableError(upstream, "the TLS certificate or handshake was refused")
-    if isinstance(exc, aiohttp.ClientConnectorDNSError):
+    if isinstance(exc, socket.gaierror | UnicodeError):
         return UpstreamUnreachableError(upstream, "its host name cannot be resolved")
-    if isinstance(exc, aiohttp.ClientConnectorError):
-        return UpstreamUnreachableError(upstream, "no connection could be made")
+    return UpstreamUnreachableError(upstream, "no connection could be made")
+
+
+def broken(upstream: str, exc: BaseException | None) -> UpstreamError:
+    """
+    Return our error for a connection that *exc*, or the upstream's hanging up, has ended too early.
+    """
     if isinstance(exc, TimeoutError):
         return UpstreamTimeoutError(upstream, "it stopped answering")
-    if isinstance(exc, aiohttp.http.HttpProcessingError | aiohttp.ClientResponseError):
-        return UpstreamBrokenError(upstream, "its answer is no HTTP")
     return UpstreamBrokenError(upstream, "the connection broke before the answer was complete")
+
+
+def no_http(upstream: str) -> UpstreamError:
+    """
+    Return our error for an answer that cannot be read.
+    """
+    return UpstreamBrokenError(upstream, "its answer is no HTTP")

@@ -4,9 +4,49 @@ Which forward proxy leads to an upstream, by the usual environment variables.
 
 from __future__ import annotations
 
+import base64
 import ipaddress
+import ssl
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from proxy.upstream.faults import ForwardProxyError
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardProxy:
+    """
+    Where a forward proxy listens; *authorization* is the value of ``Proxy-Authorization``.
+    """
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None = None
+    authorization: str | None = field(default=None, repr=False)
+
+
+def forward_proxy(url: str, environ: Mapping[str, str]) -> ForwardProxy | None:
+    """
+    Return the forward proxy for *url*. Raises ``ForwardProxyError`` where its own address is not understood.
+    """
+    address = proxy_for(url, environ)
+    if address is None:
+        return None
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or parts.scheme not in {"http", "https"}:
+        raise ForwardProxyError("its forward proxy has no address that begins with http:// or https://")
+    secure = parts.scheme == "https"
+    return ForwardProxy(
+        host=host,
+        port=port or (443 if secure else 80),
+        tls=ssl.create_default_context() if secure else None,
+        authorization=_basic(parts.username, parts.password),
+    )
 
 
 def proxy_for(url: str, environ: Mapping[str, str]) -> str | None:
@@ -25,6 +65,13 @@ def proxy_for(url: str, environ: Mapping[str, str]) -> str | None:
     if any(_covers(entry.lower(), host, port) for entry in entries):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _basic(username: str | None, password: str | None) -> str | None:
+    if username is None:
+        return None
+    pair = f"{unquote(username)}:{unquote(password or '')}"
+    return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
 def _variable(environ: Mapping[str, str], name: str) -> str:

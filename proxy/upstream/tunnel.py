@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
-import aiohttp
-
+from proxy.upstream.connection import Connection
 from proxy.upstream.headers import response_headers
 from proxy.upstream.wire import Answer, Headers, Prefixed, header
 
@@ -17,7 +16,7 @@ _BUFFERED = 64 * 1024
 
 class Feed:
     """
-    Takes the bytes that follow a switch of protocols from an aiohttp connection; holds the sender back when full.
+    Takes the bytes that follow a switch of protocols from a connection; holds the sender back when full.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -31,7 +30,7 @@ class Feed:
         self.reader.feed_data(data)
         return False, b""
 
-    def feed_eof(self) -> None:
+    def feed_eof(self, exc: BaseException | None = None) -> None:  # noqa: ARG002 - however it ended, the other side ends
         """
         Note that nothing more will come.
         """
@@ -43,34 +42,21 @@ class Switched(Answer):
     A 101 answer with the connection behind it.
     """
 
-    __slots__ = ("_protocol", "_response", "_transport", "reader")
+    __slots__ = ("_connection", "reader")
 
-    def __init__(self, response: aiohttp.ClientResponse, headers: Headers) -> None:
-        connection = response.connection
-        assert connection is not None
-        assert connection.protocol is not None
-        assert connection.transport is not None
+    def __init__(self, reason: str, headers: Headers, connection: Connection, feed: Feed) -> None:
         kept = (*response_headers(headers), *UPGRADE)
-        super().__init__(response.status, response.reason or "", kept, Prefixed(()), close=self._abort)
-        # Collected, the response would close its connection.
-        self._response = response
-        self._protocol = connection.protocol
-        self._transport = connection.transport
-        feed = Feed(self._transport)
+        super().__init__(101, reason, kept, Prefixed(()), close=connection.abort)
+        self._connection = connection
         self.reader = feed.reader
-        self._protocol.set_parser(feed, response.content)
 
     async def write(self, data: bytes) -> None:
         """
         Send *data* to the upstream, at its pace.
         """
-        self._transport.write(data)
-        if self._protocol.writing_paused:
-            await self._protocol._drain_helper()  # noqa: SLF001 - aiohttp's writers wait the same way
-
-    def _abort(self) -> None:
-        self._transport.abort()
-        self._response.close()
+        self._connection.transport.write(data)
+        if self._connection.writing_paused:
+            await self._connection.drain()
 
 
 def asks_upgrade(headers: Headers) -> bool:

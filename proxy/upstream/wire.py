@@ -14,7 +14,7 @@ Headers = tuple[tuple[str, str], ...]
 Order, case and duplicates as they came; bytes that are no UTF-8 stand as surrogates.
 """
 
-_EVENT_STREAM = "text/event-stream"
+EVENT_STREAM = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Answer:
         """
         Whether the body is a stream of server-sent events.
         """
-        return (header(self.headers, "content-type") or "").lower().startswith(_EVENT_STREAM)
+        return (header(self.headers, "content-type") or "").lower().startswith(EVENT_STREAM)
 
     async def read(self) -> bytes:
         """

@@ -11,13 +11,11 @@ from typing import Any
 
 import aiohttp
 import pytest
-import structlog
 from hypothesis import HealthCheck, assume, example, given, settings
-from hypothesis import strategies as st
 
 from proxy.recovery.classify import classify
 from proxy.recovery.fault import Label
-from tests.property.strategies import Failure, chat_bodies, failures, json_values, odd_json, streams
+from tests.property.strategies import Failure, chat_bodies, failures, streams
 from tests.support.edge import CHAT, STREAM_HEAD, RawUpstream, Received, chunk, says
 from tests.support.proxied import ProxyFactory
 
@@ -32,14 +30,6 @@ CURED = {
     Label.OUTPUT_CAP,
     Label.IMAGE_TOO_LARGE,
 }
-ANSWERS = odd_json(
-    json_values(
-        keys=st.sampled_from(
-            ["choices", "message", "content", "finish_reason", "usage", "prompt_tokens", "completion_tokens", "id", "x"]
-        ),
-        leaves=12,
-    )
-)
 ANSWER = b'{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
 
 
@@ -81,12 +71,8 @@ async def wire(proxy_factory: ProxyFactory) -> AsyncIterator[Wire]:
         f"http://127.0.0.1:{upstream.port}/v1", upstream={"context_window": 1_000_000, "discover": False}
     )
     async with aiohttp.ClientSession(auto_decompress=False) as session:
-        # Steps that fail are stepped over, so that no client would know: the log does.
-        with structlog.testing.capture_logs() as events:
-            yield Wire(upstream, proxied.url.removesuffix("/v1") + CHAT, session)
+        yield Wire(upstream, proxied.url.removesuffix("/v1") + CHAT, session)
     await upstream.stop()
-    assert events
-    assert [event for event in events if event["log_level"] == "error"] == []
 
 
 @pytest.mark.slow
@@ -122,19 +108,6 @@ async def test_any_stream_reaches_the_client_byte_for_byte(wire: Wire, stream: t
     wire.upstream.script = script
 
     assert await wire.post(ASKED) == (200, whole)
-
-
-@pytest.mark.slow
-@EXAMPLES
-@given(body=ANSWERS)
-@example(body=b'{"choices":[{"finish_reason":["length"]}],"usage":{"prompt_tokens":1e999}}')
-async def test_any_answer_reaches_the_client_byte_for_byte(wire: Wire, body: bytes) -> None:
-    """
-    Whatever it says of itself, and whatever is learned from that.
-    """
-    wire.answers(Failure(200, (("Content-Type", "application/json"),), body, body))
-
-    assert await wire.post(ASKED) == (200, body)
 
 
 @pytest.mark.slow

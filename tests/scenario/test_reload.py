@@ -82,11 +82,17 @@ async def test_connections_outlive_a_reload(proxy_factory: ProxyFactory, upstrea
     upstream = await upstream_factory()
     proxied = await proxy_factory(upstream.url)
     await proxied.post(HELLO)
-    before = dict(proxied.proxy.core.client._pool.connected)
+    before = _connections(proxied)
     proxied.proxy = renew(proxied.proxy, changed(proxied, compaction={"mode": "observe"}))
     await proxied.post(HELLO)
 
-    assert dict(proxied.proxy.core.client._pool.connected) == before
+    assert _connections(proxied) == before
+
+
+def _connections(proxied: Any) -> list[object]:
+    (pool,) = proxied.proxy.core.client._shared.by_line.values()
+    assert len(pool._all) == 1
+    return list(pool._all)
 
 
 async def test_client_keys_can_be_changed(proxy_factory: ProxyFactory, upstream_factory: Any) -> None:

@@ -1,0 +1,135 @@
+"""
+One connection to an upstream, which carries one exchange after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Callable
+from typing import Protocol, cast
+
+
+class Receiver(Protocol):
+    """
+    Takes what an upstream says.
+    """
+
+    def feed_data(self, data: bytes) -> object:
+        """
+        Take bytes as they come.
+        """
+
+    def feed_eof(self, exc: BaseException | None = None) -> None:
+        """
+        Note that nothing more comes, and whether a fault is why; may be told twice.
+        """
+
+
+class Connection(asyncio.Protocol):
+    """
+    Hands bytes to whoever receives at the moment, and knows whether the upstream takes more.
+
+    *on_lost* is told when it is gone.
+    """
+
+    __slots__ = (
+        "_poll",
+        "expires",
+        "idle_seconds",
+        "on_lost",
+        "on_writable",
+        "receiver",
+        "sent",
+        "transport",
+        "writing_paused",
+    )
+    transport: asyncio.Transport
+
+    def __init__(self, *, idle_seconds: float, on_lost: Callable[[Connection], None] | None = None) -> None:
+        self.idle_seconds = idle_seconds
+        self.expires = 0.0
+        self.on_lost = on_lost
+        self.on_writable: Callable[[], None] | None = None
+        self.receiver: Receiver | None = None
+        self.sent = True
+        self.writing_paused = False
+        self._poll: select.poll | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """
+        Take the transport.
+        """
+        self.transport = cast("asyncio.Transport", transport)
+        if hasattr(select, "poll"):  # there is none on Windows
+            self._poll = select.poll()
+            self._poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+
+    def data_received(self, data: bytes) -> None:
+        """
+        Hand *data* on; bytes that nobody asked for end the connection.
+        """
+        if self.receiver is None:
+            self.transport.abort()
+        else:
+            self.receiver.feed_data(data)
+
+    def eof_received(self) -> None:
+        """
+        Note that the upstream says nothing more.
+        """
+        if self.receiver is not None:
+            self.receiver.feed_eof()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """
+        Let nobody wait for a connection that is gone.
+        """
+        if self.receiver is not None:
+            self.receiver.feed_eof(exc)
+        self.resume_writing()
+        if self.on_lost is not None:
+            self.on_lost(self)
+
+    def pause_writing(self) -> None:
+        """
+        Note that the upstream is slower than we are.
+        """
+        self.writing_paused = True
+
+    def resume_writing(self) -> None:
+        """
+        Let whoever waits write on.
+        """
+        self.writing_paused = False
+        if self.on_writable is not None:
+            self.on_writable()
+
+    async def drain(self) -> None:
+        """
+        Wait while the upstream is slower than we are.
+        """
+        if self.writing_paused and not self.transport.is_closing():
+            waiter = asyncio.get_running_loop().create_future()
+            self.on_writable = lambda: None if waiter.done() else waiter.set_result(None)
+            try:
+                await waiter
+            finally:
+                self.on_writable = None
+
+    def is_fit(self) -> bool:
+        """
+        Tell whether it can carry another exchange: the upstream has neither closed it nor written to it.
+
+        The loop learns of that when it gets round to reading. A request that is written before is lost, and must not
+        be sent twice; so the socket itself is asked.
+        """
+        if self.transport.is_closing():
+            return False
+        return self._poll is None or not self._poll.poll(0)
+
+    def abort(self) -> None:
+        """
+        End it at once.
+        """
+        self.transport.abort()
