@@ -7,19 +7,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import cast
-
-from aiohttp import web
 
 from proxy.chat.json import dumps
 from proxy.errors import ProxyError
-from proxy.server.connection import Connection, ConnectionFactory
+from proxy.server.connection import Connections
 from proxy.server.contract import Handler, Readiness
 from proxy.server.failures import JSON, answer_for, refusal
 from proxy.server.keepalive import KeepAlive, asks_stream
-from proxy.server.receive import check_head, check_target, headers_of, incoming, read_body, upload_of
+from proxy.server.receive import check_target, incoming, read_body, upload_of
 from proxy.server.relay import relay
 from proxy.server.reply import Reply
+from proxy.server.request import Request
 from proxy.server.settings import LimitsSettings
 from proxy.server.tunnel import tunnel
 from proxy.upstream.credentials import admits
@@ -66,20 +64,16 @@ class Edge:
         """
         self._handler, self._keepalive_after, self._client_keys = handler, keepalive_after, tuple(client_keys)
 
-    def connections(self) -> ConnectionFactory:
+    def connections(self) -> Connections:
         """
-        Return what makes the protocol of each connection; needs the running loop.
+        Return what makes the protocol of each connection.
         """
-        return ConnectionFactory(
-            self.serve, header_timeout=self._limits.header_timeout, head_limit=self._limits.headers
-        )
+        return Connections(self.serve, header_timeout=self._limits.header_timeout, head_limit=self._limits.headers)
 
-    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def serve(self, request: Request) -> bool:
         """
-        Serve one request; cancelled when its client leaves.
+        Serve one request, and tell whether its connection takes another; cancelled when its client leaves.
         """
-        connection = cast("Connection", request.protocol)
-        connection.begin()
         self.inflight += 1
         self.idle.clear()
         try:
@@ -88,14 +82,14 @@ class Edge:
             self.inflight -= 1
             if not self.inflight:
                 self.idle.set()
-            connection.finish()
 
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _serve(self, request: Request) -> bool:
         reply = Reply(request)
         try:
             answer = await self._answer(request, reply)
         except ProxyError as exc:
-            answer = answer_for(exc)
+            # A body that broke off on its way in is not the upstream's fault, whatever it looks like from there.
+            answer = answer_for(request.mistake or exc)
         if isinstance(answer, Switched):
             return await tunnel(request, answer, reply)
         if self.draining:
@@ -103,23 +97,21 @@ class Edge:
             reply.keep_alive = False
         return await relay(answer, reply)
 
-    async def _answer(self, request: web.BaseRequest, reply: Reply) -> Answer:
+    async def _answer(self, request: Request, reply: Reply) -> Answer:
         check_target(request)
-        path = request.raw_path.partition("?")[0]
+        path = request.target.partition("?")[0]
         if path in ALIVE or path in READY:
             return self._health(path)
-        check_head(request, limit=self._limits.headers)
-        headers = headers_of(request)
-        refused = self._refuse(headers)
+        refused = self._refuse(request.headers)
         if refused is not None:
             return refused
         if request.method == "POST" and path.endswith(CHAT_PATH):
-            return await self._chat(request, headers, reply)
-        return await self._handler.forward(incoming(request, headers), await upload_of(request))
+            return await self._chat(request, reply)
+        return await self._handler.forward(incoming(request), upload_of(request))
 
-    async def _chat(self, request: web.BaseRequest, headers: Headers, reply: Reply) -> Answer:
+    async def _chat(self, request: Request, reply: Reply) -> Answer:
         body = await read_body(request, limit=self._limits.max_body, silence=self._limits.header_timeout)
-        asked = incoming(request, headers, body)
+        asked = incoming(request, body)
         with KeepAlive(reply, after=self._keepalive_after(asked), wanted=partial(asks_stream, body)):
             return await self._handler.chat(asked)
 

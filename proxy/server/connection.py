@@ -1,142 +1,282 @@
 """
-A client's connection: errors of HTTP itself in OpenAI's shape, and no patience for headers that never end.
+A client's connection: one request after the other, and no patience for what never ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import socket
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, cast
 
 import structlog
-from aiohttp import web
-from aiohttp.web_protocol import RequestHandler
 
-from proxy.chat.errors import error_body
+from proxy.errors import BadRequestError
+from proxy.server.body import Body, Chunked, Counted
+from proxy.server.failures import NO_RETRY, answer_for, refusal
+from proxy.server.flow import Flow
+from proxy.server.head import CHUNKED, Head
+from proxy.server.patience import Patience
+from proxy.server.reply import last_words
+from proxy.server.request import Request
 
 _LOG = structlog.get_logger()
 _IDLE_SECONDS = 75.0
 _LINGERING_SECONDS = 5.0
-_GRACE_SECONDS = 0.2
+_MOST_HELD = 64 * 1024
+Serve = Callable[[Request], Coroutine[Any, Any, bool]]
+"""
+Answers a request, and says whether its connection takes another one.
+"""
 
 
-class Connection(RequestHandler):
+class Connection(asyncio.Protocol):
     """
-    aiohttp's connection with a limit on the time that a request's head may take.
+    Feeds the bytes that arrive to whoever is to have them now: a head, a body, a tunnel, or the next request's turn.
+
+    The request being served is a task, which is cancelled when the client leaves, be it by half a close.
     """
 
-    def __init__(self, manager: web.Server, *, header_timeout: float, **options: Any) -> None:
-        super().__init__(manager, **options)
-        self._header_timeout = header_timeout
-        self._busy = False
-        self._patience: asyncio.TimerHandle | None = None
-
-    def begin(self) -> None:
-        """
-        Note that a head is complete and its request being served.
-        """
-        self._busy = True
-        self._relax()
-
-    def finish(self) -> None:
-        """
-        Note that the request is done.
-        """
-        self._busy = False
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._head: Head | None = Head(connections.head_limit)
+        self._request: Request | None = None
+        self._held = b""
+        self._take: Callable[[bytes], None] = self._take_head
+        self.task: asyncio.Task[bool] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """
         Expect a head.
         """
-        super().connection_made(transport)
-        self._expect()
+        raw = transport.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self.flow = Flow(cast("asyncio.Transport", transport))
+        self._loop = asyncio.get_running_loop()
+        self._patience = Patience(self._loop)
+        self._connections.opened.add(self)
+        self._patience.allow(self._connections.header_timeout, self.close)
 
     def data_received(self, data: bytes) -> None:
         """
-        Expect the rest of a head, unless these are bytes of a body.
+        Hand *data* to whoever is to have it.
         """
-        super().data_received(data)
-        if not self._busy and self._patience is None:
-            self._expect()
+        self._take(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """
-        Forget the head that will not come.
+        End what still runs for this client.
         """
-        self._relax()
-        super().connection_lost(exc)
+        self._take = self._ignore
+        self._patience.stop()
+        self._connections.gone(self)
+        if self.task is not None:
+            self.task.cancel()
+        if self._request is not None and self._request.body is not None:
+            self._request.body.fail(exc if isinstance(exc, OSError) else ConnectionResetError("the client has left"))
+        self.flow.resume()
 
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,  # noqa: ARG002 - it may quote the request
-    ) -> web.StreamResponse:
+    def pause_writing(self) -> None:
         """
-        Answer broken HTTP and faults of ours; neither is logged with its text, which may be the client's.
+        Note that the client is slower than we are.
         """
-        if request.writer.output_size > 0:
-            raise ConnectionResetError("an answer has begun already")
-        if isinstance(exc, ConnectionResetError) and (self.transport is None or self.transport.is_closing()):
+        self.flow.pause()
+
+    def resume_writing(self) -> None:
+        """
+        Note that the client has caught up.
+        """
+        self.flow.resume()
+
+    def hand_over(self, take: Callable[[bytes], None]) -> bytes:
+        """
+        Give all further bytes to *take*, and return those that came already.
+        """
+        self._take = take
+        held, self._held = self._held, b""
+        self.flow.release()
+        return held
+
+    def close(self) -> None:
+        """
+        Take nothing more, and end the connection once all has been written.
+        """
+        self._take = self._ignore
+        self.flow.transport.close()
+
+    def _take_head(self, data: bytes) -> None:
+        head = self._head or Head(self._connections.head_limit)
+        try:
+            rest = head.feed(data)
+        except BadRequestError as exc:
+            self.flow.transport.write(last_words(answer_for(exc)))
+            self._leave()
+            return
+        if head.complete:
+            self._head = None
+            self._patience.pardon()
+            self._begin(Request(self, head), head.length, rest)
+        elif self._head is None:
+            self._head = head
+            self._patience.allow(self._connections.header_timeout, self.close)
+
+    def _begin(self, request: Request, length: int, rest: bytes) -> None:
+        if length:
+            request.body = self._body(length)
+        self._request = request
+        self._take = self._take_body if length else self._hold
+        self.task = self._loop.create_task(self._connections.serve(request))
+        self.task.add_done_callback(self._served)
+        if rest:
+            self._take(rest)
+
+    def _body(self, length: int) -> Body:
+        if length == CHUNKED:
+            return Chunked(self.flow, self._patience)
+        return Counted(self.flow, self._patience, length)
+
+    def _take_body(self, data: bytes) -> None:
+        request = self._request
+        assert request is not None
+        assert request.body is not None
+        rest = request.body.feed(data)
+        if request.body.broken:
+            request.keep_alive = False
+            self._take = self._ignore
+        elif request.body.ended:
+            self._take = self._hold
+            self._held = rest
+            if self.task is None:
+                self._next()
+
+    def _hold(self, data: bytes) -> None:
+        """
+        Keep what belongs to the next request, and not much of it.
+        """
+        self._held += data
+        if len(self._held) > _MOST_HELD:
+            self.flow.hold()
+
+    def _ignore(self, data: bytes) -> None:
+        """
+        Do nothing.
+        """
+
+    def _served(self, task: asyncio.Task[bool]) -> None:
+        self.task = None
+        request = self._request
+        assert request is not None
+        kept = self._outcome(task, request) and request.keep_alive
+        if self.flow.transport.is_closing():
+            return
+        body = request.body
+        if body is not None and not body.ended:
+            # An early answer: a client cut short could lose it.
+            body.drop()
+            if kept:
+                self._patience.allow(_LINGERING_SECONDS, self.close)
+            else:
+                self._leave()
+        elif kept:
+            self._next()
+        elif self._held:
+            self._leave()
+        else:
+            self.close()
+
+    def _outcome(self, task: asyncio.Task[bool], request: Request) -> bool:
+        """
+        Tell whether the connection may go on; see to it that an answer that broke off does not look whole.
+        """
+        if task.cancelled():
+            self.flow.break_off(reset=request.close_delimited)
+            return False
+        fault = task.exception()
+        if fault is None:
+            return task.result()
+        if self.flow.transport.is_closing() and isinstance(fault, ConnectionResetError):
             # Its client left in the moment in which the answer came: that is no fault of anybody's.
-            raise exc
-        ours = status >= 500
-        if ours:
-            _LOG.error("edge.fault", error=type(exc).__name__, where=_place(exc))
-        text = "The proxy failed." if ours else "The request is no valid HTTP."
-        body = error_body(text, kind="server_error" if ours else "invalid_request_error", code="proxy_error")
-        # aiohttp would name itself and its version.
-        headers = {"server": "concertina", **({"x-should-retry": "false"} if ours else {})}
-        response = web.Response(status=status, body=body, content_type="application/json", headers=headers)
-        response.force_close()
-        return response
+            return False
+        # Not its text, which may be the client's.
+        _LOG.error("edge.fault", error=type(fault).__name__, where=_place(fault))
+        if request.answered:
+            self.flow.break_off(reset=request.close_delimited)
+        else:
+            answer = refusal(500, "The proxy failed.", "proxy_error", headers=(NO_RETRY,))
+            self.flow.transport.write(last_words(answer, without_body=request.method == "HEAD"))
+        return False
 
-    def _expect(self) -> None:
-        self._patience = asyncio.get_running_loop().call_later(self._header_timeout, self._doubt)
+    def _next(self) -> None:
+        """
+        Turn to the next request, which may have come already.
+        """
+        self._request = None
+        self._take = self._take_head
+        self._patience.allow(_IDLE_SECONDS, self.close)
+        self.flow.release()
+        held, self._held = self._held, b""
+        if held:
+            self._take_head(held)
 
-    def _relax(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
-    def _doubt(self) -> None:
-        # It may be we who had no time: what the client sent long ago is read in the next turns of the loop.
-        self._patience = asyncio.get_running_loop().call_later(_GRACE_SECONDS, self._give_up)
-
-    def _give_up(self) -> None:
-        self._patience = None
-        self.force_close()
+    def _leave(self) -> None:
+        """
+        End our side, and hear the client out for a while: a close upon unread bytes could cost it the answer.
+        """
+        self._take = self._ignore
+        self._held = b""
+        self.flow.release()
+        self.flow.transport.write_eof()
+        self._patience.allow(_LINGERING_SECONDS, self.close)
 
 
-class ConnectionFactory(web.Server):
+class Connections:
     """
-    aiohttp's low-level server: no routing table and no middleware between the parser and the handler.
+    Makes the protocol of each connection, and knows those that are open.
     """
 
-    def __init__(self, handler: Any, *, header_timeout: float, head_limit: int) -> None:
-        super().__init__(handler, handler_cancellation=True)
-        self._header_timeout = header_timeout
-        self._head_limit = head_limit
+    def __init__(self, serve: Serve, *, header_timeout: float, head_limit: int) -> None:
+        self.serve = serve
+        self.header_timeout = header_timeout
+        self.head_limit = head_limit
+        self.opened: set[Connection] = set()
+        self._empty = asyncio.Event()
 
     def __call__(self) -> Connection:
         """
         Make the protocol of a new connection.
         """
-        return Connection(
-            self,
-            header_timeout=self._header_timeout,
-            loop=asyncio.get_running_loop(),
-            access_log=None,
-            auto_decompress=False,
-            keepalive_timeout=_IDLE_SECONDS,
-            lingering_time=_LINGERING_SECONDS,
-            max_line_size=self._head_limit,
-            max_field_size=self._head_limit,
-        )
+        return Connection(self)
+
+    def gone(self, connection: Connection) -> None:
+        """
+        Forget a connection that has ended.
+        """
+        self.opened.discard(connection)
+        if not self.opened:
+            self._empty.set()
+
+    async def close(self, patience: float) -> None:
+        """
+        Cut what is still running; what has been written may go out for *patience* seconds.
+        """
+        tasks = [one.task for one in self.opened if one.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=patience)
+        for one in tuple(self.opened):
+            one.close()
+        if self.opened:
+            self._empty.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), patience)
+        for one in tuple(self.opened):
+            one.flow.transport.abort()
 
 
-def _place(exc: BaseException | None) -> str:
-    trace = exc.__traceback__ if exc is not None else None
+def _place(exc: BaseException) -> str:
+    trace = exc.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

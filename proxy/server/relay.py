@@ -9,15 +9,17 @@ from collections.abc import AsyncIterator
 from proxy.chat.sse import DONE
 from proxy.errors import ProxyError, UpstreamError
 from proxy.server.failures import broken_stream_event, error_event
-from proxy.server.reply import Reply, Written
+from proxy.server.reply import Reply
 from proxy.upstream.wire import Answer, ReadyChunks, header
 
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
-async def relay(answer: Answer, reply: Reply) -> Written:
+async def relay(answer: Answer, reply: Reply) -> bool:
     """
     Write *answer* to the client; whatever happens, nothing of it stays open.
+
+    Returns whether the connection takes another request.
     """
     try:
         if reply.started:
@@ -29,7 +31,7 @@ async def relay(answer: Answer, reply: Reply) -> Written:
         await _finalise(answer.chunks)
 
 
-async def _body(answer: Answer, reply: Reply) -> Written:
+async def _body(answer: Answer, reply: Reply) -> bool:
     if reply.without_body:
         return reply.end()
     chunks = answer.chunks
@@ -46,10 +48,12 @@ async def _pump(answer: Answer, reply: Reply, last: bytes) -> bytes | _Break:
     """
     Copy chunks as they come; return the last one, or how the upstream broke off.
     """
+    flow = reply.flow
     try:
         async for chunk in answer.chunks:
             reply.write(chunk)
-            await reply.drain()
+            if flow.paused:
+                await flow.drain()
             last = chunk
     except UpstreamError as exc:
         return _Break(exc, last)
@@ -68,7 +72,7 @@ class _Break:
         self.last = last
 
 
-async def _broken(answer: Answer, reply: Reply, broken: _Break) -> Written:
+async def _broken(answer: Answer, reply: Reply, broken: _Break) -> bool:
     # In a stream that is compressed or of a stated length an event of ours would be garbage.
     plain = header(answer.headers, "content-encoding") is None and header(answer.headers, "content-length") is None
     if answer.is_event_stream and plain:
@@ -77,7 +81,7 @@ async def _broken(answer: Answer, reply: Reply, broken: _Break) -> Written:
     return await reply.abort()
 
 
-async def _into_stream(answer: Answer, reply: Reply) -> Written:
+async def _into_stream(answer: Answer, reply: Reply) -> bool:
     """
     Continue the event stream that keeps the client waiting: status and headers are gone already.
     """

@@ -4,59 +4,28 @@ One HTTP answer on the client's connection, written byte for byte as given.
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import struct
-
-from aiohttp import web
-
-from proxy.upstream.wire import Headers, header
+from proxy.server.request import Request
+from proxy.upstream.wire import Answer, Headers, ReadyChunks, header
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _BODYLESS = frozenset({204, 304})
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-
-
-class Written(web.StreamResponse):
-    """
-    Tells aiohttp that the answer has been written already.
-    """
-
-    def __init__(self, *, keep_alive: bool) -> None:
-        super().__init__()
-        self._kept = keep_alive
-
-    @property
-    def keep_alive(self) -> bool:
-        """
-        Whether the connection takes another request.
-        """
-        return self._kept
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        """
-        Do nothing.
-        """
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """
-        Do nothing.
-        """
+_US = ("server", "concertina")
 
 
 class Reply:
     """
-    Writes head, chunks and end. aiohttp's own response would add, sort and re-encode headers.
+    Writes head, chunks and end of the answer to *request*. Raises ``ConnectionResetError`` where the client has left.
     """
 
-    __slots__ = ("_chunked", "_close_delimited", "_head", "_request", "keep_alive", "started", "without_body")
+    __slots__ = ("_chunked", "_head", "_request", "_transport", "flow", "keep_alive", "started", "without_body")
 
-    def __init__(self, request: web.BaseRequest) -> None:
+    def __init__(self, request: Request) -> None:
         self._request = request
         self._head = b""
         self._chunked = False
-        self._close_delimited = False
-        self.keep_alive = request.keep_alive
+        self.flow = request.line.flow
+        self._transport = self.flow.transport
+        self.keep_alive = True
         self.without_body = request.method == "HEAD"
         self.started = False
 
@@ -91,68 +60,70 @@ class Reply:
         if self._head:
             self._send(b"")
 
-    def end(self, chunk: bytes = b"") -> Written:
+    def end(self, chunk: bytes = b"") -> bool:
         """
-        Send the last chunk and what ends the body.
+        Send the last chunk and what ends the body; return whether the connection takes another request.
         """
         last = b"" if self.without_body or not chunk else self._framed(chunk)
         if self._chunked and not self.without_body:
             last += _LAST_CHUNK
         if last or self._head:
             self._send(last)
-        return Written(keep_alive=self.keep_alive)
+        return self.keep_alive
 
     async def drain(self) -> None:
         """
         Wait while the client is slower than we are.
         """
-        await self._request.writer.drain()
+        await self.flow.drain()
 
-    async def abort(self) -> Written:
+    async def abort(self) -> bool:
         """
-        Break the connection, so that no client takes what it got for a whole answer.
+        Break the connection, so that no client takes what it got for a whole answer; no other request can follow.
         """
         self.flush()
-        transport = self._request.transport
-        if transport is not None:
-            await self._flushed(transport)
-            if self._close_delimited:
-                # Here a plain close would read as a regular end; a reset does not.
-                raw = transport.get_extra_info("socket")
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-            transport.abort()
-        return Written(keep_alive=False)
-
-    async def _flushed(self, transport: asyncio.Transport) -> None:
-        transport.set_write_buffer_limits(high=0)
-        await self.drain()
+        if not self._transport.is_closing():
+            self._transport.set_write_buffer_limits(high=0)
+            await self.flow.drain()
+        self.flow.break_off(reset=self._request.close_delimited)
+        return False
 
     def _framing(self, headers: Headers) -> list[str]:
+        request = self._request
         lines = []
-        modern = self._request.version >= (1, 1)
+        # A client that was not told to send its body may never send it.
+        keep_alive = self.keep_alive and request.keep_alive and not (request.expects and request.unread)
         if not self.without_body and header(headers, "content-length") is None:
-            self._chunked = modern
-            self._close_delimited = not modern
-            self.keep_alive = self.keep_alive and modern
-            lines += ["Transfer-Encoding: chunked"] if modern else []
-        if not self.keep_alive:
+            self._chunked = request.modern
+            request.close_delimited = not request.modern
+            keep_alive = keep_alive and request.modern
+            lines += ["Transfer-Encoding: chunked"] if request.modern else []
+        if not keep_alive:
             lines.append("Connection: close")
-        elif not modern:
+        elif not request.modern:
             lines.append("Connection: keep-alive")
+        self.keep_alive = keep_alive
         return lines
 
     def _framed(self, chunk: bytes) -> bytes:
         return b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._chunked else chunk
 
     def _send(self, data: bytes) -> None:
-        transport = self._request.transport
-        if transport is None or transport.is_closing():
+        if self._transport.is_closing():
             raise ConnectionResetError("the client has left")
         if self._head:
             data, self._head = self._head + data, b""
-            # aiohttp looks here to know whether an error of its own can still be told.
-            self._request.writer.output_size = len(data)
-        transport.write(data)
+            self._request.answered = True
+        self._transport.write(data)
+
+
+def last_words(answer: Answer, *, without_body: bool = False) -> bytes:
+    """
+    Return an answer of ours after which the connection ends, as it stands on the wire.
+    """
+    head = _head(answer.status, answer.reason, (*answer.headers, _US), ["Connection: close"])
+    body = answer.chunks.ready() if isinstance(answer.chunks, ReadyChunks) else b""
+    return head if without_body else head + body
 
 
 def _head(status: int, reason: str, headers: Headers, framing: list[str]) -> bytes:

@@ -11,8 +11,6 @@ import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 
-from aiohttp import web
-
 from proxy.server.app import Edge
 from proxy.server.ports import BACKLOG
 
@@ -35,36 +33,37 @@ class Listening:
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
-        self._runner = web.ServerRunner(edge.connections(), shutdown_timeout=_LAST_SECONDS)
+        self._connections = edge.connections()
+        self._servers: list[asyncio.AbstractServer] = []
 
     async def start(self, host: str, port: int, *, reuse_port: bool = False) -> tuple[str, int]:
         """
         Listen and return the address; port 0 takes a free one, *reuse_port* lets worker processes share it.
         """
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, backlog=BACKLOG, reuse_port=reuse_port or None)
-        await site.start()
-        address = self._runner.addresses[0]
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(self._connections, host, port, backlog=BACKLOG, reuse_port=reuse_port or None)
+        self._servers.append(server)
+        address = server.sockets[0].getsockname()
         return str(address[0]), int(address[1])
 
     async def start_on(self, sockets: Sequence[socket.socket]) -> None:
         """
         Listen on sockets that were opened before this process was started.
         """
-        await self._runner.setup()
+        loop = asyncio.get_running_loop()
         for listener in sockets:
-            await web.SockSite(self._runner, listener, backlog=BACKLOG).start()
+            self._servers.append(await loop.create_server(self._connections, sock=listener, backlog=BACKLOG))
 
     async def stop(self, *, drain: float = 0.0) -> None:
         """
         Stop accepting, give running exchanges *drain* seconds to end, then cut them.
         """
         self._edge.draining = True
-        for site in list(self._runner.sites):
-            await site.stop()
+        for server in self._servers:
+            server.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._edge.idle.wait(), drain)
-        await self._runner.cleanup()
+        await self._connections.close(_LAST_SECONDS)
 
 
 def _ignore() -> None:

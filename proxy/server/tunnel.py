@@ -7,36 +7,36 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from aiohttp import web
-
-from proxy.server.reply import Reply, Written
-from proxy.upstream.tunnel import Feed, Switched
+from proxy.server.reply import Reply
+from proxy.server.request import Request
+from proxy.upstream.tunnel import Switched
 
 _SLICE = 64 * 1024
 
 
-async def tunnel(request: web.BaseRequest, switched: Switched, reply: Reply) -> Written:
+async def tunnel(request: Request, switched: Switched, reply: Reply) -> bool:
     """
-    Copy bytes both ways until one side ends; then end the other.
+    Copy bytes both ways until one side ends; then end the other. Returns that no other request can follow.
     """
     transport = request.transport
     try:
-        if transport is None:
-            raise ConnectionResetError("the client has left")
+        if request.unread or not request.upgrade:
+            # The rest of a body would pass for frames, or nobody asked for them.
+            return await reply.abort()
         reply.switch(switched.status, switched.reason, switched.headers)
-        feed = Feed(transport)
-        # aiohttp types the parser as its own WebSocket reader; it only feeds it.
-        request.protocol.set_parser(feed)  # type: ignore[arg-type]
+        from_client = asyncio.StreamReader(limit=_SLICE)
+        from_client.set_transport(transport)
+        from_client.feed_data(request.line.hand_over(from_client.feed_data))
 
         async def to_client(data: bytes) -> None:
             transport.write(data)
             await reply.drain()
 
-        await _first_to_end(_copy(feed.reader, switched.write), _copy(switched.reader, to_client))
+        await _first_to_end(_copy(from_client, switched.write), _copy(switched.reader, to_client))
         transport.close()
     finally:
         switched.close()
-    return Written(keep_alive=False)
+    return False
 
 
 async def _copy(source: asyncio.StreamReader, sink: Callable[[bytes], Awaitable[None]]) -> None:

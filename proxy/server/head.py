@@ -1,0 +1,177 @@
+"""
+The head of a request, read by llhttp without any leniency, and what makes its meaning certain.
+"""
+
+from __future__ import annotations
+
+import httptools
+
+from proxy.errors import BadRequestError
+from proxy.server.blocks import Blocks
+
+CHUNKED = -1
+_MOST_HEADERS = 128
+_ONCE = frozenset(
+    {
+        b"content-length",
+        b"content-location",
+        b"content-range",
+        b"content-type",
+        b"etag",
+        b"host",
+        b"max-forwards",
+        b"server",
+        b"transfer-encoding",
+        b"user-agent",
+    }
+)
+"""
+Two of one of these, and two servers could read two requests.
+"""
+_WATCHED = _ONCE | {b"expect", b"upgrade", b"sec-websocket-key1"}
+_CONNECT = b"CONNECT"
+_VERSIONS = ("1.1", "1.0")
+
+
+class Head:
+    """
+    Reads one head, in as many pieces as it comes in. Raises ``BadRequestError``.
+    """
+
+    __slots__ = ("_blocks", "_limit", "_parser", "_size", "_told", "complete", "pairs", "target", "twice")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._blocks = Blocks()
+        self._told: dict[bytes, bytes] = {}
+        self._parser = httptools.HttpRequestParser(self)
+        self.target = b""
+        self.pairs: list[tuple[str, str]] = []
+        self.twice = False
+        self.complete = False
+
+    def on_url(self, url: bytes) -> None:
+        """
+        Take a part of the target.
+        """
+        self.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """
+        Take a header; llhttp has stripped what blanks stand before the value.
+        """
+        value = value.rstrip(b" \t")
+        lower = name.lower()
+        if lower in _WATCHED:
+            self.twice = self.twice or (lower in _ONCE and lower in self._told)
+            self._told[lower] = value
+        self.pairs.append((name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")))
+
+    def on_headers_complete(self) -> None:
+        """
+        Note that the head has ended.
+        """
+        self.complete = True
+
+    def feed(self, data: bytes) -> bytes:
+        """
+        Take what of *data* is the head's, and return what comes behind it.
+        """
+        start = 0
+        view = memoryview(data)
+        while start < len(data) and not self.complete:
+            # Never beyond a blank line: what follows is a body, or another request's.
+            end = self._blocks.end(data, start)
+            self._size += end - start
+            if self._size > self._limit:
+                raise too_large(f"larger than {self._limit} bytes")
+            self._read(view[start:end])
+            start = end
+        if self.complete:
+            self._check()
+        return data[start:]
+
+    @property
+    def method(self) -> str:
+        """
+        The method, as it is written.
+        """
+        return self._parser.get_method().decode()
+
+    @property
+    def modern(self) -> bool:
+        """
+        Whether this is HTTP/1.1 and not 1.0.
+        """
+        return self._parser.get_http_version() == _VERSIONS[0]
+
+    @property
+    def keep_alive(self) -> bool:
+        """
+        Whether the client would send another request on this connection.
+        """
+        return self._parser.should_keep_alive() and self._parser.get_method() != _CONNECT
+
+    @property
+    def upgrade(self) -> bool:
+        """
+        Whether the client would go on as WebSocket.
+        """
+        return self._parser.should_upgrade() and self._told.get(b"upgrade", b"").lower() == b"websocket"
+
+    @property
+    def expects(self) -> bool:
+        """
+        Whether the client waits to be told to send its body.
+        """
+        return self._told.get(b"expect", b"").lower() == b"100-continue"
+
+    @property
+    def length(self) -> int:
+        """
+        Bytes of the body, or ``CHUNKED``.
+        """
+        if self._parser.get_method() == _CONNECT:
+            return 0
+        if b"transfer-encoding" in self._told:
+            return CHUNKED
+        return int(self._told.get(b"content-length", b"0"))
+
+    def _read(self, block: memoryview) -> None:
+        try:
+            self._parser.feed_data(block)
+        except httptools.HttpParserUpgrade:
+            # What follows is another protocol's only once an upstream has agreed to it.
+            return
+        except httptools.HttpParserError as exc:
+            raise broken() from exc
+
+    def _check(self) -> None:
+        told = self._told
+        modern = self.modern
+        if len(self.pairs) > _MOST_HEADERS:
+            raise too_large(f"more than {_MOST_HEADERS}")
+        if not modern and self._parser.get_http_version() != _VERSIONS[1]:
+            raise broken()
+        if self.twice or b"sec-websocket-key1" in told or (modern and b"host" not in told):
+            raise broken()
+        coding = told.get(b"transfer-encoding")
+        if coding is not None and (not modern or coding.lower() != b"chunked" or b"content-length" in told):
+            raise broken()
+        if not told.get(b"content-length", b"0").isdigit():
+            raise broken()
+
+
+def broken() -> BadRequestError:
+    """
+    Return the refusal of what is no HTTP, or could be read in two ways.
+    """
+    return BadRequestError(400, "The request is no valid HTTP.", "proxy_error")
+
+
+def too_large(how: str) -> BadRequestError:
+    """
+    Return the refusal of a head that is too large.
+    """
+    return BadRequestError(431, f"The headers are {how}.", "headers_too_large")
