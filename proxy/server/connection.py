@@ -16,7 +16,7 @@ from proxy.errors import BadRequestError
 from proxy.server.body import Body, Chunked, Counted
 from proxy.server.failures import NO_RETRY, answer_for, refusal
 from proxy.server.flow import Flow
-from proxy.server.head import CHUNKED, Head
+from proxy.server.head import CHUNKED, Head, broken, stray
 from proxy.server.patience import Patience
 from proxy.server.reply import last_words
 from proxy.server.request import Request
@@ -141,7 +141,10 @@ class Connection(asyncio.Protocol):
         assert request is not None
         assert request.body is not None
         rest = request.body.feed(data)
-        if request.body.broken:
+        if rest and stray(rest, keep_alive=request.keep_alive):
+            request.body.fail(broken())
+            self._take = self._ignore
+        elif request.body.broken:
             request.keep_alive = False
             self._take = self._ignore
         elif request.body.ended:

@@ -29,16 +29,31 @@ _ONCE = frozenset(
 Two of one of these, and two servers could read two requests.
 """
 _WATCHED = _ONCE | {b"expect", b"upgrade", b"sec-websocket-key1"}
-_CONNECT = b"CONNECT"
+_CONNECT = "CONNECT"
 _VERSIONS = ("1.1", "1.0")
 
 
 class Head:
     """
     Reads one head, in as many pieces as it comes in. Raises ``BadRequestError``.
+
+    *keep_alive* says whether the client would send another request, *upgrade* whether it would go on as WebSocket.
     """
 
-    __slots__ = ("_blocks", "_limit", "_parser", "_size", "_told", "complete", "pairs", "target", "twice")
+    __slots__ = (
+        "_blocks",
+        "_limit",
+        "_parser",
+        "_size",
+        "_told",
+        "complete",
+        "keep_alive",
+        "method",
+        "pairs",
+        "target",
+        "twice",
+        "upgrade",
+    )
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -48,6 +63,9 @@ class Head:
         self._parser = httptools.HttpRequestParser(self)
         self.target = b""
         self.pairs: list[tuple[str, str]] = []
+        self.method = ""
+        self.keep_alive = False
+        self.upgrade = False
         self.twice = False
         self.complete = False
 
@@ -70,9 +88,13 @@ class Head:
 
     def on_headers_complete(self) -> None:
         """
-        Note that the head has ended.
+        Note that the head has ended; asked later, the parser would speak of the next request.
         """
+        parser = self._parser
         self.complete = True
+        self.method = parser.get_method().decode()
+        self.keep_alive = parser.should_keep_alive() and self.method != _CONNECT
+        self.upgrade = parser.should_upgrade() and self._told.get(b"upgrade", b"").lower() == b"websocket"
 
     def feed(self, data: bytes) -> bytes:
         """
@@ -88,16 +110,12 @@ class Head:
                 raise too_large(f"larger than {self._limit} bytes")
             self._read(view[start:end])
             start = end
+        rest = data[start:]
         if self.complete:
             self._check()
-        return data[start:]
-
-    @property
-    def method(self) -> str:
-        """
-        The method, as it is written.
-        """
-        return self._parser.get_method().decode()
+            if rest and self.length == 0 and stray(rest, keep_alive=self.keep_alive):
+                raise broken()
+        return rest
 
     @property
     def modern(self) -> bool:
@@ -105,20 +123,6 @@ class Head:
         Whether this is HTTP/1.1 and not 1.0.
         """
         return self._parser.get_http_version() == _VERSIONS[0]
-
-    @property
-    def keep_alive(self) -> bool:
-        """
-        Whether the client would send another request on this connection.
-        """
-        return self._parser.should_keep_alive() and self._parser.get_method() != _CONNECT
-
-    @property
-    def upgrade(self) -> bool:
-        """
-        Whether the client would go on as WebSocket.
-        """
-        return self._parser.should_upgrade() and self._told.get(b"upgrade", b"").lower() == b"websocket"
 
     @property
     def expects(self) -> bool:
@@ -132,7 +136,7 @@ class Head:
         """
         Bytes of the body, or ``CHUNKED``.
         """
-        if self._parser.get_method() == _CONNECT:
+        if self.method == _CONNECT:
             return 0
         if b"transfer-encoding" in self._told:
             return CHUNKED
@@ -161,6 +165,13 @@ class Head:
             raise broken()
         if not told.get(b"content-length", b"0").isdigit():
             raise broken()
+
+
+def stray(rest: bytes, *, keep_alive: bool) -> bool:
+    """
+    Tell whether *rest* stands behind a last request: a body of no stated length, or another request, that we shall not read.
+    """
+    return not keep_alive and bool(rest.strip(b"\r\n"))
 
 
 def broken() -> BadRequestError:
