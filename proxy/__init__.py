@@ -9,7 +9,7 @@ Imports only go down; rooms on one floor do not know each other (import-linter c
     wiring.py     builds everything once, explicitly, from settings
     assembly.py   puts together what answers requests, from settings that may change at any time
     config/       YAML and environment into frozen settings; mistakes explained by path and line
-    server/       the aiohttp edge: listen, receive, relay, drain
+    server/       the edge: listen, receive, relay, drain
     admin/        the admin port: metrics, stats, sessions, explain
     simulator/    a scriptable OpenAI-compatible upstream, strict where real providers are strict
     pipeline/     the life of one exchange as named steps; background work; the only room that touches stores

@@ -1,3 +1,3 @@
 """
-The aiohttp edge: listen, receive, relay, drain.
+The edge: listen, receive, relay, drain.
 """
