@@ -92,7 +92,7 @@ def serving_of(settings: AppSettings, core: Core, knowledge: Knowledge) -> Servi
     """
     sending = Sending(core.client, core.router, settings.upstreams, client_keys=settings.client_keys)
     identifier = Identifier(core.secret, namespace=settings.store.namespace)
-    viewer = Viewer(settings.limits.json_depth)
+    viewer = Viewer(settings.limits.json_depth, recent_bytes=settings.limits.recent_bodies)
     shared = (core.counter, core.router, identifier, knowledge, viewer)
     parts = Parts(*shared, core.store, core.work, core.tasks, core.clock)
     chat = _chat(settings, core, parts, sending)

@@ -41,6 +41,13 @@ def group_starts(messages: Sequence[Message]) -> tuple[int, ...]:
     return tuple(start for start, _ in _runs(messages))
 
 
+def is_group_start(messages: Sequence[Message], index: int) -> bool:
+    """
+    Tell whether a cut is legal in front of row *index*, without looking at the others.
+    """
+    return index == 0 or not (is_tool_result(messages[index]) and _gathers(messages[index - 1]))
+
+
 def _runs(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
     """
     Yield start and end of each group.

@@ -7,47 +7,45 @@ to change differ from what the client sent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from proxy.chat.json import deeper_than, dumps, loads
+from proxy.chat.json import deeper_than, dumps, loads, loads_plain
 from proxy.chat.messages import Message
-
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_SCALAR = re.compile(_STRING + rb"|[^\s,:{}\[\]]+", re.DOTALL)
-# Possessive, so that nothing is tried twice; strings and scalars are passed over without a step of Python.
-_TO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:' + _STRING + rb'[^"{}\[\]]*+)*+[{}\[\]]', re.DOTALL)
-_GAP = re.compile(rb"[\s,:]*")
-_OPENING = frozenset(b"{[")
-_OPENING_BRACKET, _CLOSING_BRACKET, _CLOSING_BRACE = b"[]}"
+from proxy.chat.row_notes import RowNotes
+from proxy.chat.spans import Span, Spans, scan
 
 LONGEST_MODEL = 1_000
 """Characters of a model's name; a longer one is none, and would be remembered in many places."""
 
-_Span = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
-class _Spans:
+class Inherited:
     """
-    Where things stand in the body: top-level values by key, and the elements of ``messages``.
+    What the view of an earlier turn hands on, so that only *new_bytes* had to be looked at; *beside* are the bytes of
+    memory that all but the messages takes.
     """
 
-    values: Mapping[str, _Span]
-    rows: tuple[_Span, ...]
+    notes: RowNotes
+    spans: Spans
+    new_bytes: int
+    beside: int
 
 
 @dataclass(frozen=True)
 class ChatRequest:
     """
     One chat-completions request: the raw *body*, its parsed *data*, and the rows in it.
+
+    *plain* says that the fast parser read it, which the slow one, for odd JSON, does not agree with in every value.
     """
 
     body: bytes
     data: Message
+    plain: bool = False
+    inherited: Inherited | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def parse(cls, body: bytes, *, deepest: int | None = None) -> ChatRequest | None:
@@ -56,20 +54,14 @@ class ChatRequest:
         more than *deepest* levels.
         """
         try:
-            data = loads(body)
+            data, plain = _parsed(body)
         except ValueError:
             return None
-        if not isinstance(data, dict):
-            return None
-        messages = data.get("messages")
-        if not isinstance(messages, list) or not messages or not all(isinstance(m, dict) for m in messages):
-            return None
-        if isinstance(data.get("model"), str) and len(data["model"]) > LONGEST_MODEL:
-            return None
         # A short body has too few brackets; in a long one it takes less time to look at all values than at all bytes.
-        if deepest is not None and len(body) > 2 * deepest and deeper_than(data, deepest):
+        looked_into = deepest is not None and len(body) > 2 * deepest
+        if not is_understood(data) or (looked_into and deeper_than(data, deepest or 0)):
             return None
-        return cls(body, data)
+        return cls(body, data, plain)
 
     @property
     def messages(self) -> list[Message]:
@@ -78,6 +70,39 @@ class ChatRequest:
         """
         rows: list[Message] = self.data["messages"]
         return rows
+
+    @cached_property
+    def notes(self) -> RowNotes:
+        """
+        What was found out about the rows, on this turn and before.
+        """
+        return self.inherited.notes if self.inherited else RowNotes(self.messages)
+
+    @cached_property
+    def spans(self) -> Spans:
+        """
+        Where values and rows stand in the body. Raises ``ValueError`` where it has no single ``messages`` array.
+        """
+        if self.inherited:
+            return self.inherited.spans
+        spans = scan(self.body, self.data)
+        if len(spans.rows) != len(self.messages):
+            raise ValueError("the messages array cannot be located")
+        return spans
+
+    @property
+    def is_located(self) -> bool:
+        """
+        Whether it is known already where things stand.
+        """
+        return self.inherited is not None or "spans" in vars(self)
+
+    @property
+    def new_bytes(self) -> int:
+        """
+        The bytes that no earlier turn held.
+        """
+        return self.inherited.new_bytes if self.inherited else len(self.body)
 
     @property
     def model(self) -> str:
@@ -123,10 +148,10 @@ class ChatRequest:
         A row that is one of this request's own objects is written as the client's bytes. Raises ``ValueError`` where
         the body has no single ``messages`` array to replace.
         """
-        edits = [(self._spans.values["messages"], self._rows(messages))]
+        edits = [(self.spans.values["messages"], self._rows(messages))]
         added = b""
         for key, value in (changes or {}).items():
-            span = self._spans.values.get(key)
+            span = self.spans.values.get(key)
             if span is None:
                 added += dumps(key) + b":" + dumps(value) + b","
             else:
@@ -134,14 +159,29 @@ class ChatRequest:
         return self._apply(edits, added)
 
     def _rows(self, messages: Sequence[Message]) -> bytes:
-        own = {id(row): span for row, span in zip(self.messages, self._spans.rows, strict=True)}
-        rows = []
-        for row in messages:
-            span = own.get(id(row))
-            rows.append(dumps(row) if span is None else self.body[span[0] : span[1]])
-        return b"[" + b",".join(rows) + b"]"
+        return b"[" + b",".join(self._pieces(messages)) + b"]"
 
-    def _apply(self, edits: list[tuple[_Span, bytes]], added: bytes) -> bytes:
+    def _pieces(self, messages: Sequence[Message]) -> Iterator[bytes]:
+        """
+        Yield the bytes of *messages*; own rows that follow each other, as they stand, blanks between them included.
+        """
+        own, spans, rows = self.messages, self.spans.rows, len(self.messages)
+        index_of = dict(zip(map(id, own), range(rows), strict=True))
+        begin = end = 0
+        for row in messages:
+            if begin < end < rows and own[end] is row:
+                end += 1
+                continue
+            if begin < end:
+                yield self.body[spans[begin][0] : spans[end - 1][1]]
+            begin = index_of.get(id(row), rows)
+            end = begin + 1 if begin < rows else begin
+            if begin == end:
+                yield dumps(row)
+        if begin < end:
+            yield self.body[spans[begin][0] : spans[end - 1][1]]
+
+    def _apply(self, edits: list[tuple[Span, bytes]], added: bytes) -> bytes:
         pieces: list[bytes] = []
         position = self.body.index(b"{") + 1
         pieces += [self.body[:position], added]
@@ -150,73 +190,31 @@ class ChatRequest:
             position = end
         return b"".join([*pieces, self.body[position:]])
 
-    @cached_property
-    def _spans(self) -> _Spans:
-        spans = _scan(self.body, self.messages)
-        if len(spans.rows) != len(self.messages):
-            raise ValueError("the messages array cannot be located")
-        return spans
 
-
-def _scan(body: bytes, messages: Sequence[Message]) -> _Spans:
+def is_understood(data: Any) -> bool:
     """
-    Locate the top-level values and the rows of ``messages`` in a body that is known to be JSON.
-
-    Raises ``ValueError`` where a key occurs twice: servers differ in which one they take.
+    Tell whether parsed JSON is a chat-completions request with rows.
     """
-    values: dict[str, _Span] = {}
-    rows: tuple[_Span, ...] = ()
-    position = _skip_gap(body, body.index(b"{") + 1)
-    while body[position] != _CLOSING_BRACE:
-        key_end = _value_end(body, position)
-        key = loads(body[position:key_end])
-        start = _skip_gap(body, key_end)
-        if key == "messages" and body[start] == _OPENING_BRACKET:
-            rows = tuple(_elements(body, start, messages))
-            end = _skip_gap(body, rows[-1][1] if rows else start + 1) + 1
-        else:
-            end = _value_end(body, start)
-        if key in values:
-            raise ValueError(f"{key} occurs twice")
-        values[key] = (start, end)
-        position = _skip_gap(body, end)
-    return _Spans(values, rows)
+    if not isinstance(data, dict):
+        return False
+    messages, model = data.get("messages"), data.get("model")
+    if not isinstance(messages, list) or not are_rows(messages) or not messages:
+        return False
+    return not (isinstance(model, str) and len(model) > LONGEST_MODEL)
 
 
-def _elements(body: bytes, start: int, messages: Sequence[Message]) -> Iterator[_Span]:
+def are_rows(messages: list[Any]) -> bool:
     """
-    Yield where each element of the array that opens at *start* stands.
-
-    *messages* are the elements, parsed: most clients write JSON as we do, and a row that stands there in our own words
-    ends where these end, which is found ten times as fast as by looking for the bracket that closes it.
+    Tell whether parsed messages are all objects.
     """
-    expected = iter(messages)
-    alike = True
-    position = _skip_gap(body, start + 1)
-    while body[position] != _CLOSING_BRACKET:
-        ours = dumps(next(expected, None)) if alike else b""
-        alike = alike and body.startswith(ours, position)
-        end = position + len(ours) if alike else _value_end(body, position)
-        yield position, end
-        position = _skip_gap(body, end)
+    return set(map(type, messages)) <= {dict}
 
 
-def _value_end(body: bytes, position: int) -> int:
-    if body[position] not in _OPENING:
-        return _match_end(_SCALAR, body, position)
-    depth = 0
-    while True:
-        position = _match_end(_TO_BRACKET, body, position)
-        depth += 1 if body[position - 1] in _OPENING else -1
-        if not depth:
-            return position
-
-
-def _skip_gap(body: bytes, position: int) -> int:
-    return _match_end(_GAP, body, position)
-
-
-def _match_end(pattern: re.Pattern[bytes], body: bytes, position: int) -> int:
-    found = pattern.match(body, position)
-    assert found is not None, "the body is no JSON"
-    return found.end()
+def _parsed(body: bytes) -> tuple[Any, bool]:
+    """
+    Return the content of *body*, and whether the fast parser read it. Raises ``ValueError`` where it is no JSON.
+    """
+    try:
+        return loads_plain(body), True
+    except ValueError:
+        return loads(body), False  # what is really broken is rare, so that a second look costs nothing

@@ -7,7 +7,7 @@ later turn. Row numbers count from the first row after the leading system rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxy.chat.language import detect_language
@@ -79,20 +79,43 @@ def edited(layout: Layout, rows: Sequence[Message]) -> dict[int, Message]:
     return changed
 
 
-def emit(layout: Layout, rows: Sequence[Message]) -> list[Message]:
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """
+    What a layout makes of the rows that it covers, the same on every later turn: rows *changed*, the *text* of the
+    summary row, and the cache *mark* that moved there.
+    """
+
+    changed: Mapping[int, Message]
+    text: str
+    mark: object
+
+
+def frozen(layout: Layout, rows: Sequence[Message]) -> Frozen:
+    """
+    Return what *layout* makes of *rows*, of which it needs those that it covers.
+    """
+    if layout.summary is None:
+        return Frozen(edited(layout, rows), "", None)
+    mark = _folded_cache_mark(rows[layout.head_end : layout.cut])
+    return Frozen(edited(layout, rows), summary_text(layout, rows), mark)
+
+
+def emit(layout: Layout, rows: Sequence[Message], known: Frozen | None = None) -> list[Message]:
     """
     Return the rows as they are sent; an unchanged row is the client's own object.
+
+    What is *known* of the rows that the layout covers is not made again.
     """
-    changed = edited(layout, rows)
+    known = known or frozen(layout, rows)
+    changed = known.changed
     head = [changed.get(index, rows[index]) for index in range(layout.head_end)]
     tail = [changed.get(index, rows[index]) for index in range(layout.cut, len(rows))]
     if layout.summary is None:
         return head + tail
-    text = summary_text(layout, rows)
-    mark = _folded_cache_mark(rows[layout.head_end : layout.cut])
     if tail and is_user(tail[0]):
-        return [*head, _merged(text, tail[0], mark), *tail[1:]]
-    return [*head, _summary_row(text, mark), *_alternating(tail, rows[: layout.cut])]
+        return [*head, _merged(known.text, tail[0], known.mark), *tail[1:]]
+    return [*head, _summary_row(known.text, known.mark), *_alternating(tail, rows[: layout.cut])]
 
 
 def summary_text(layout: Layout, rows: Sequence[Message]) -> str:

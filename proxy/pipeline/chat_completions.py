@@ -105,7 +105,10 @@ class ChatCompletions:
 
     async def _matched(self, incoming: Incoming) -> Exchange:
         started = self._clock()
-        request = await self._viewer.view(incoming.body) if self._router.needs_model else None
+        request = None
+        if self._router.needs_model:
+            sender = self._identifier.party("", incoming.headers).sender
+            request = await self._viewer.view(incoming.body, whose=sender)
         route = self._router.of(incoming, request.model if request else None)
         heads = by_name(incoming.headers)
         directives = read_directives(heads)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from proxy.chat.groups import group_starts
+from proxy.chat.groups import is_group_start
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
 from proxy.pipeline.guarded import guarded, guarded_async
@@ -20,6 +20,8 @@ from proxy.telemetry.metrics import Metrics
 
 KEY_BYTES = 16
 EARLY_ROW = 3
+NEWEST_ROWS = 512
+"""Rows at the end of a history among which the record in force nearly always ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +87,9 @@ class Conversations:
         """
         if not identity.digests:
             return Known()
-        nothing: dict[str, tuple[Record, ...]] = {}
-        found = await guarded_async("find records", self._store.find(identity.digests), otherwise=nothing)
-        # Most conversations have no record, and a long one takes a while to be split.
-        starts = frozenset(group_starts(rows) if found else ())
-        fitting = [
-            record
-            for digest, records in found.items()
-            for record in records
-            if record.scope == identity.scope and _fits(record, digest, identity, rows, starts)
-        ]
+        fitting = await self._fitting(identity, rows)
         mine = [record for record in fitting if record.model == identity.model]
-        live = _longest(record for record in mine if not record.pending)
+        live = _in_force(fitting, identity)
         pending = _longest(record for record in mine if record.pending)
         if pending is not None and _spent(pending, live):
             pending = None
@@ -104,6 +97,29 @@ class Conversations:
         foreign = _longest(record for record in fitting if record.model != identity.model and not record.pending)
         guarded("watch habits", lambda: self._looked_up(identity, fitting), otherwise=None)
         return Known(live, pending, foreign)
+
+    async def _fitting(self, identity: Identity, rows: Sequence[Message]) -> list[Record]:
+        """
+        Return the records that apply to *rows*; those of old rows alone are looked for where no newer one is in force.
+        """
+        begin = max(len(identity.digests) - NEWEST_ROWS, 0)
+        fitting = await self._found(identity, rows, begin, None)
+        live = _in_force(fitting, identity)
+        # A record with a later cut covers at least the rows up to it.
+        if begin and (live is None or live.cut <= begin):
+            fitting += await self._found(identity, rows, 0, begin)
+        return fitting
+
+    async def _found(self, identity: Identity, rows: Sequence[Message], begin: int, end: int | None) -> list[Record]:
+        nothing: dict[str, tuple[Record, ...]] = {}
+        asked = self._store.find(identity.digests[begin:end])
+        found = await guarded_async("find records", asked, otherwise=nothing)
+        return [
+            record
+            for digest, records in found.items()
+            for record in records
+            if record.scope == identity.scope and _fits(record, digest, identity, rows)
+        ]
 
     async def keep(self, layout: Layout, identity: Identity, facts: RecordFacts) -> Record:
         """
@@ -127,12 +143,16 @@ class RecordFacts:
     created: float
 
 
-def _fits(record: Record, digest: str, identity: Identity, rows: Sequence[Message], starts: frozenset[int]) -> bool:
+def _fits(record: Record, digest: str, identity: Identity, rows: Sequence[Message]) -> bool:
     """
     Tell whether a record can be laid over *rows*: something live follows its cut, which splits no tool round.
     """
     covered_here = record.covered <= len(rows) and identity.digest_of(record.covered) == digest
-    return covered_here and record.cut < len(rows) and record.cut in starts
+    return covered_here and record.cut < len(rows) and is_group_start(rows, record.cut)
+
+
+def _in_force(fitting: Sequence[Record], identity: Identity) -> Record | None:
+    return _longest(record for record in fitting if record.model == identity.model and not record.pending)
 
 
 def _spent(pending: Record, live: Record | None) -> bool:

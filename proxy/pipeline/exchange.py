@@ -32,6 +32,13 @@ class Party:
     tenant: str
     credential: str
 
+    @property
+    def sender(self) -> str:
+        """
+        Who sends: nothing that is held for one sender is looked at for another.
+        """
+        return self.tenant + self.credential
+
 
 _ANY_DEPTH = Viewer()
 
@@ -111,5 +118,13 @@ class Exchange:
         Return the view of the client's request, made at most once, ``None`` where it is nothing we understand.
         """
         if self.request is None:
-            self.request = await self.viewer.view(self.incoming.body)
+            self.request = await self.viewer.view(self.incoming.body, whose=self.party.sender)
         return self.request
+
+    async def continues(self) -> bool:
+        """
+        Tell whether the body goes on from one seen before, which makes its view at once.
+        """
+        if self.request is None:
+            self.request = await self.viewer.continued(self.incoming.body, whose=self.party.sender)
+        return self.request is not None

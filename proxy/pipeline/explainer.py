@@ -99,7 +99,7 @@ class Explainer:
             directives=read_directives(heads),
             party=parts.identifier.party(route.upstream, heads),
             started=parts.clock(),
-            viewer=parts.viewer,
+            viewer=parts.viewer.forgetful(),
         )
         # Made anew each time, so that one explanation finds nothing that another one left behind.
         planner = _planner(parts)

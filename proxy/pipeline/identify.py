@@ -5,19 +5,18 @@ Recognise the conversation: who asks, and the digests of its prefixes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 
-from proxy.chat.messages import Message
 from proxy.chat.patterns import OwnPattern, Patience
+from proxy.chat.request import ChatRequest
 from proxy.compaction.handover import PREFIX_VERSION
 from proxy.pipeline.conversations import Identity
 from proxy.pipeline.exchange import Exchange, Party
 from proxy.pipeline.heads import Heads
 from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.settings import CompactionSettings
-from proxy.records.identity import prefix_digests, row_digest, seed
+from proxy.records.identity import more_digests, prefix_digests, row_digest, seed
 from proxy.records.row_digests import RowDigests
 from proxy.summaries.prompt import PROMPT_VERSION
 
@@ -66,11 +65,36 @@ class Identifier:
             tenant = credential
         return Party(upstream, tenant, credential)
 
-    async def identify(self, exchange: Exchange, model: str, rows: Sequence[Message]) -> Identity:
+    async def identify(self, exchange: Exchange, request: ChatRequest) -> Identity:
         """
         Return the identity of a conversation as this exchange sees it.
         """
-        digests = await self._digests(exchange, rows) if rows else ()
+        return self._identity(exchange, request.model, await self._digests(exchange, request))
+
+    def unidentified(self, exchange: Exchange, request: ChatRequest) -> Identity:
+        """
+        Return the identity of a conversation that need not be recognised.
+        """
+        return self._identity(exchange, request.model, ())
+
+    async def _digests(self, exchange: Exchange, request: ChatRequest) -> tuple[str, ...]:
+        start = seed(self._secret, exchange.party.tenant, exchange.route.name, self._namespace)
+        patience = Patience()
+        rules = tuple(
+            (OwnPattern(rule.pattern, patience), rule.replacement) for rule in exchange.compaction.canonicalize
+        )
+        if rules:
+            digests = await asyncio.to_thread(prefix_digests, request.messages, seed=start, canonicalize=rules)
+            tell_late(patience, "canonicalize", route=exchange.route.name)
+            return digests
+        key, more = ("digests", start), partial(more_digests, seed=start, digest=self._rows.of)
+        if request.notes.missing(key) > MANY_ROWS:
+            noted = await asyncio.to_thread(request.notes.on, key, more)
+        else:
+            noted = request.notes.on(key, more)
+        return tuple(filter(None, noted))
+
+    def _identity(self, exchange: Exchange, model: str, digests: tuple[str, ...]) -> Identity:
         return Identity(
             digests,
             self._scope(exchange.compaction),
@@ -79,21 +103,6 @@ class Identifier:
             exchange.party.credential[:CLIENT_CHARACTERS],
             exchange.route.name,
         )
-
-    async def _digests(self, exchange: Exchange, rows: Sequence[Message]) -> tuple[str, ...]:
-        start = seed(self._secret, exchange.party.tenant, exchange.route.name, self._namespace)
-        patience = Patience()
-        rules = tuple(
-            (OwnPattern(rule.pattern, patience), rule.replacement) for rule in exchange.compaction.canonicalize
-        )
-        if rules or len(rows) > MANY_ROWS:
-            digests = await asyncio.to_thread(
-                prefix_digests, rows, seed=start, canonicalize=rules, remembered=self._rows
-            )
-        else:
-            digests = prefix_digests(rows, seed=start, remembered=self._rows)
-        tell_late(patience, "canonicalize", route=exchange.route.name)
-        return digests
 
     def _scope(self, settings: CompactionSettings) -> str:
         """

@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from proxy.chat.messages import Message, leading_system_rows
+from proxy.chat.messages import leading_system_rows
 from proxy.chat.request import ChatRequest
 from proxy.compaction.layout import Layout
 from proxy.engines.sizer import Sizer
@@ -142,14 +142,19 @@ class Planner:
         """
         leading = leading_system_rows(request.messages)
         system, rows = request.messages[:leading], request.messages[leading:]
-        if len(request.body) > OFF_LOOP_BYTES:
-            fixed, total = await asyncio.to_thread(self._measure, request, leading)
+        if request.new_bytes > OFF_LOOP_BYTES:
+            fixed, running = await asyncio.to_thread(self._measure, request, leading)
         else:
-            fixed, total = self._measure(request, leading)
+            fixed, running = self._measure(request, leading)
+        total = fixed + running[-1] - (running[leading - 1] if leading else 0)
         found = await self._knowledge.window(exchange, request.model)
         small = at_first and self._small.counted(exchange, request, total, found)
-        identity = await self._identifier.identify(exchange, request.model, () if small else rows)
-        scale = await self._scale(exchange, request.model, rows, identity, total)
+        identity = (
+            self._identifier.unidentified(exchange, request)
+            if small
+            else await self._identifier.identify(exchange, request)
+        )
+        scale = await self._scale(exchange, request.model, identity, total, running[leading:])
         if window is not None:
             found = replace(found, tokens=round(window * scale))
         budget = make_budget(
@@ -177,16 +182,18 @@ class Planner:
         return self._knowledge.facts(exchange, model).refuses_usage
 
     async def _scale(
-        self, exchange: Exchange, model: str, rows: Sequence[Message], identity: Identity, total: int
+        self, exchange: Exchange, model: str, identity: Identity, total: int, running: Sequence[int]
     ) -> float:
         anchor, covered = await self._knowledge.anchors.found(exchange, model, identity.digests)
-        growth = self._counter.messages(rows[covered:]) if anchor else 0
+        growth = running[-1] - running[covered - 1] if anchor else 0
         return self._knowledge.scale(exchange, model, anchor, growth, total)
 
-    def _measure(self, request: ChatRequest, leading: int) -> tuple[int, int]:
-        counter = self._counter
-        fixed = counter.fixed(request.data) + counter.messages(request.messages[:leading])
-        return fixed, fixed + counter.messages(request.messages[leading:])
+    def _measure(self, request: ChatRequest, leading: int) -> tuple[int, list[int]]:
+        """
+        Return the tokens of the system rows and all that travels beside the rows, and those of all rows up to each.
+        """
+        running = self._counter.running(request.notes)
+        return self._counter.fixed(request.data) + (running[leading - 1] if leading else 0), running
 
     def _with_less_output(self, exchange: Exchange, plan: Plan) -> Plan:
         """

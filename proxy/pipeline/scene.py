@@ -12,7 +12,7 @@ from proxy.chat.json import dumps
 from proxy.chat.messages import Message
 from proxy.chat.request import ChatRequest
 from proxy.compaction.budget import Budget, Ratios
-from proxy.compaction.layout import Layout, emit, layout_of, with_thinking
+from proxy.compaction.layout import Layout, emit, frozen, layout_of, with_thinking
 from proxy.compaction.repair import make_strict, repair_pairs
 from proxy.compaction.validate import validate
 from proxy.pipeline.conversations import Identity, Known
@@ -77,7 +77,9 @@ class Scene:
         if layout is None:
             return self.rows
         if not self._last or self._last[0][0] != layout:
-            self._last[:] = [(layout, repair_pairs(emit(layout, self.rows)))]
+            covered = len(self.system) + layout.covered
+            known = self.request.notes.of_first(covered, ("frozen", layout), lambda: frozen(layout, self.rows))
+            self._last[:] = [(layout, repair_pairs(emit(layout, self.rows, known)))]
         return self._last[0][1]
 
     def emitted(self, layout: Layout | None) -> list[Message]:

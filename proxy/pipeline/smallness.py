@@ -74,8 +74,10 @@ class Smallness:
         """
         Tell whether a large body is a small request with images in it; those are neither parsed nor counted then.
         """
+        if await exchange.continues():
+            return False
         rest = without_media(exchange.incoming.body)
-        if exchange.request is not None or rest is None or len(rest) > LARGE_BYTES:
+        if rest is None or len(rest) > LARGE_BYTES:
             return False
         request = await exchange.viewer.view(rest)
         if request is None or exemption(request) is not None or self.over_bytes(exchange, exchange.incoming.body):

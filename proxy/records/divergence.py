@@ -12,11 +12,12 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 
 from proxy.records.identity import divergence
+from proxy.records.record import DIGEST_BYTES
 
 MOST_CLIENTS = 512
 CHAINS = 4
 """Conversations of one client that are remembered: it may hold several at a time."""
-_DIGITS = 16
+_WORDS = DIGEST_BYTES // 8  # of which the first one is remembered
 
 Chain = Sequence[int]
 
@@ -36,7 +37,7 @@ class Divergences:
         ``None`` where there is no such row: the first history, the same one, one that goes on, or one cut short.
         """
         chains = self._of(client)
-        new = array("Q", bytes.fromhex("".join([digest[:_DIGITS] for digest in digests])))
+        new = array("Q", bytes.fromhex("".join(digests)))[::_WORDS]
         nearest = max(chains, key=lambda chain: divergence(chain, new), default=None)
         shared = 0 if nearest is None else divergence(nearest, new)
         goes_on = nearest is not None and shared == min(len(nearest), len(new))

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
-from itertools import accumulate, dropwhile, islice
 
 from proxy.chat.messages import SYSTEM_ROLES, role_of
 from proxy.records.canon import TextRule, row_pieces
@@ -47,11 +47,25 @@ def prefix_digests(
     Digests of rows are taken from those *remembered*, but where rules change texts before.
     """
     if remembered is not None and not canonicalize:
-        digests = [remembered.of(row) for row in dropwhile(_is_system, rows)]
-    else:
-        digests = [row_digest(row, canonicalize=canonicalize) for row in dropwhile(_is_system, rows)]
-    chain = accumulate(digests, _link, initial=blake2b(seed, digest_size=DIGEST_BYTES).digest())
-    return tuple(digest.hex() for digest in islice(chain, 1, None))
+        return tuple(filter(None, more_digests((), rows, seed=seed, digest=remembered.of)))
+    return tuple(filter(None, more_digests((), rows, seed=seed, digest=partial(row_digest, canonicalize=canonicalize))))
+
+
+def more_digests(
+    known: Sequence[str], rows: Iterable[object], *, seed: bytes, digest: Callable[[object], bytes]
+) -> Iterator[str]:
+    """
+    Yield, for each of *rows*, the digest of all rows up to it, where those before them have *known* ones.
+
+    Rows of the leading run of system rows have the empty string.
+    """
+    started = bool(known and known[-1])
+    running = bytes.fromhex(known[-1]) if started else blake2b(seed, digest_size=DIGEST_BYTES).digest()
+    for row in rows:
+        started = started or not _is_system(row)
+        if started:
+            running = _link(running, digest(row))
+        yield running.hex() if started else ""
 
 
 def divergence(previous: Sequence[object], digests: Sequence[object]) -> int:

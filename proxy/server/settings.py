@@ -27,5 +27,10 @@ class LimitsSettings(Settings):
         ge=1,
         description="Deepest nesting of a body that is looked into; a deeper one is forwarded as it is.",
     )
+    recent_bodies: Bytes = Field(
+        default=64 * 1024 * 1024,
+        ge=0,
+        description="Memory for the latest long bodies with their parsed content, so that the next turn of a conversation costs what is new in it; 0: none.",
+    )
     inflight: int = Field(default=1000, ge=1, description="Exchanges at a time; one more gets 503.")
     drain: Seconds = Field(default=30.0, ge=0, description="How long running exchanges may end after SIGTERM.")

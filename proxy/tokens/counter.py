@@ -7,12 +7,14 @@ whatever the model; calibration scales budgets, never counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate, islice
 from typing import Any
 
 from proxy.chat.json import dumps
 from proxy.chat.messages import Message
+from proxy.chat.row_notes import RowNotes
 from proxy.tokens.bound import REASONING_PARTS
 from proxy.tokens.cache import CountCache
 from proxy.tokens.families import UNKNOWN, ModelFamily
@@ -72,6 +74,17 @@ class TokenCounter:
             count = known(key)
             total += self._kept(key, self._message, message) if count is None else count
         return total
+
+    def running(self, notes: RowNotes) -> list[int]:
+        """
+        Return the tokens of all rows up to each, its own included; rows of earlier turns are not counted again.
+        """
+        if not self._vocabulary.ready:  # an estimate made while the table loads must not outlive that time
+            return list(self._running((), notes.rows))
+        return notes.on(("tokens", self._name), self._running)
+
+    def _running(self, known: Sequence[int], rows: Sequence[Message]) -> Iterator[int]:
+        return islice(accumulate(map(self.message, rows), initial=known[-1] if known else 0), 1, None)
 
     def fixed(self, data: Message) -> int:
         """
