@@ -31,6 +31,7 @@ from proxy.admin.settings import DEFAULT_LISTEN, AdminSettings
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
 from proxy.errors import SettingsError
+from proxy.pipeline.workshop import Workshop
 from proxy.reloading import Read, Reloading, Written
 from proxy.server.ports import SharedPort, check_free
 from proxy.server.run import run, until_signal, until_supervisor
@@ -39,7 +40,7 @@ from proxy.telemetry.address import split_address
 from proxy.telemetry.logs import set_up_log
 from proxy.telemetry.shared_metrics import collect_metrics, forget_gauges, share_metrics
 from proxy.tokens.vocabulary import Vocabulary
-from proxy.wiring import Proxy, build
+from proxy.wiring import Begun, Proxy, build
 
 log = structlog.get_logger()
 _LAST_SECONDS = 5.0
@@ -58,16 +59,24 @@ def serve(settings: AppSettings, read: Read | None = None) -> int:
     try:
         if settings.workers > 1:
             return _serve_in_workers(written)
-        return _in_loop(partial(_serve, written, environment()))
+        return _in_loop(partial(_serve, written, environment(), _begun()))
     except OSError as fault:
         hint = "concertina doctor tells what is in the way"
         log.critical("proxy.cannot_listen", listen=settings.listen, fault=fault.strerror or str(fault), hint=hint)
         return 1
 
 
-async def _serve(written: Written, environ: Mapping[str, str]) -> None:
+def _begun(vocabulary: Vocabulary | None = None) -> Begun:
+    """
+    Begin what has to be there before the event loop and its threads are.
+    """
+    vocabulary = vocabulary or _loaded_vocabulary()
+    return Begun(vocabulary, Workshop.open(vocabulary.count))
+
+
+async def _serve(written: Written, environ: Mapping[str, str], begun: Begun) -> None:
     settings = written.settings
-    async with _built(written, environ) as running:
+    async with _built(written, environ, begun) as running:
         proxy = running.proxy
         host, port = split_address(settings.listen)
         listening, host, port = await proxy.start(host, port)
@@ -78,13 +87,12 @@ async def _serve(written: Written, environ: Mapping[str, str]) -> None:
 
 
 @asynccontextmanager
-async def _built(
-    written: Written, environ: Mapping[str, str], vocabulary: Vocabulary | None = None
-) -> AsyncIterator[Reloading]:
+async def _built(written: Written, environ: Mapping[str, str], begun: Begun) -> AsyncIterator[Reloading]:
     """
     Build a proxy and let go of it whatever happens: its store has a thread, which would keep the process.
     """
-    running = Reloading(await build(written.settings, environ=environ, vocabulary=vocabulary), written)
+    proxy = await build(written.settings, environ=environ, begun=begun)
+    running = Reloading(proxy, written)
     try:
         yield running
     finally:
@@ -118,14 +126,14 @@ def _serve_in_workers(written: Written) -> int:
 
 def _loaded_vocabulary() -> Vocabulary:
     """
-    Load the token tables once for all workers, whose memory shares them.
+    Load the token tables once for all processes, whose memory shares them.
     """
     vocabulary = Vocabulary()
     try:
         vocabulary.load()
     except (OSError, ValueError) as fault:
         log.warning("vocabulary.failed", fault=str(fault))
-    # What is frozen is not looked at by the collectors of the workers, so its pages stay shared.
+    # What is frozen is not looked at by the collectors of those forked, so its pages stay shared.
     gc.collect()
     gc.freeze()
     return vocabulary
@@ -159,16 +167,16 @@ class _Crew:
 
         return Job(
             f"worker-{number}",
-            lambda: _in_loop(partial(self._serve_as, number)),
+            lambda: _in_loop(partial(self._serve_as, number, _begun(self.vocabulary))),
             prepare=prepare,
             rest=partial(self.port.close, number),
         )
 
-    async def _serve_as(self, number: int) -> None:
+    async def _serve_as(self, number: int, begun: Begun) -> None:
         share_metrics(self.folder, number)
         sockets = self.port.take(number)
         settings = self.written.settings
-        async with _built(self.written, self.environ, self.vocabulary) as running:
+        async with _built(self.written, self.environ, begun) as running:
             proxy = running.proxy
             answering = await answer_on(self._socket(number), _desk(proxy))
             listening = await proxy.start_on(sockets)

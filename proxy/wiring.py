@@ -31,6 +31,7 @@ from proxy.pipeline.prices import PriceBook
 from proxy.pipeline.routes import Router
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.work import OffLoopWork
+from proxy.pipeline.workshop import Workshop
 from proxy.records.open import open_store
 from proxy.records.secret import load_secret
 from proxy.records.store import RecordStore
@@ -47,6 +48,16 @@ from proxy.upstream.discovery import WindowDiscovery
 
 log = structlog.get_logger()
 COUNT_CACHE_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """
+    What a process has before its event loop: the *vocabulary*, and a process beside it that shares its tables.
+    """
+
+    vocabulary: Vocabulary
+    workshop: Workshop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +112,19 @@ async def build(
     settings: AppSettings,
     *,
     environ: Mapping[str, str] | None = None,
+    begun: Begun | None = None,
     vocabulary: Vocabulary | None = None,
     clock: Callable[[], float] = time.time,  # noqa: TID251 - the one place that hands out the clock
     tracer: Tracer | None = None,
 ) -> Proxy:
     """
     Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
+
+    What was *begun* before the loop is closed with the proxy.
     """
     store = await open_store(settings.store, clock=clock)
     try:
-        return await _built(settings, store, environ or {}, vocabulary or Vocabulary(), clock, tracer)
+        return await _built(settings, store, environ or {}, begun or Begun(vocabulary or Vocabulary()), clock, tracer)
     except BaseException:
         # The store has a thread of its own, which would keep a process alive that neither serves nor ends.
         await store.close()
@@ -121,11 +135,11 @@ async def _built(
     settings: AppSettings,
     store: RecordStore,
     environ: Mapping[str, str],
-    vocabulary: Vocabulary,
+    begun: Begun,
     clock: Callable[[], float],
     tracer: Tracer | None,
 ) -> Proxy:
-    core = await _core(settings, store, environ, vocabulary, clock, tracer)
+    core = await _core(settings, store, environ, begun, clock, tracer)
     knowledge = _knowledge(settings, core)
     serving = serving_of(settings, core, knowledge)
     edge = Edge(
@@ -168,17 +182,17 @@ async def _core(
     settings: AppSettings,
     store: RecordStore,
     environ: Mapping[str, str],
-    vocabulary: Vocabulary,
+    begun: Begun,
     clock: Callable[[], float],
     tracer: Tracer | None,
 ) -> Core:
     tasks, metrics = TaskKeeper(), Metrics()
-    counter = TokenCounter(vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
+    counter = TokenCounter(begun.vocabulary, CountCache(max_bytes=COUNT_CACHE_BYTES))
     return Core(
         clock=clock,
         store=store,
         secret=await load_secret(store, settings.store),
-        vocabulary=vocabulary,
+        vocabulary=begun.vocabulary,
         counter=counter,
         router=_router(settings),
         client=UpstreamClient(settings.upstreams, environ=environ),
@@ -189,7 +203,7 @@ async def _core(
             environ=environ,
             client_keys=settings.client_keys,
         ),
-        work=OffLoopWork(counter),
+        work=OffLoopWork(counter, begun.workshop),
         tasks=tasks,
         metrics=metrics,
         plugins=await asyncio.to_thread(load_plugins, settings.plugins_dir),
