@@ -219,7 +219,7 @@ async def test_a_fault_in_identification_passes_the_original(world_factory: Any,
     """
     What we cannot even recognise goes as it came, and a refusal of it comes back as it came.
     """
-    monkeypatch.setattr("proxy.pipeline.identify.prefix_digests", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("proxy.pipeline.identify.more_digests", lambda *_, **__: 1 / 0)
     world = await world_factory()
     fits, refused = await world.chat(FITS), await world.chat(BIG)
 
