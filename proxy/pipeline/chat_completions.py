@@ -105,12 +105,11 @@ class ChatCompletions:
 
     async def _matched(self, incoming: Incoming) -> Exchange:
         started = self._clock()
+        heads = by_name(incoming.headers)
         request = None
         if self._router.needs_model:
-            sender = self._identifier.party("", incoming.headers).sender
-            request = await self._viewer.view(incoming.body, whose=sender)
+            request = await self._viewer.view(incoming.body, whose=self._identifier.party("", heads).sender)
         route = self._router.of(incoming, request.model if request else None)
-        heads = by_name(incoming.headers)
         directives = read_directives(heads)
         return Exchange(
             incoming=incoming,
