@@ -264,7 +264,7 @@ async def test_kept_rows_and_other_fields_are_the_clients_own_bytes(world_factor
 
     assert (reply.status, reply.action) == (200, "compacted")
     assert world.sent.body.startswith(head)
-    assert world.sent.body.endswith(odd + b"," + last + b"]" + tail)
+    assert world.sent.body.endswith(odd + b" ,\n" + last + b"]" + tail)
 
 
 @pytest.mark.parametrize(
