@@ -350,7 +350,9 @@ class TestP9Privacy:
             await blind.chat(rows, headers={"authorization": SECRET})
             blind.upstream.will(repeat(5, raw(400, body=dumps({"error": {"message": f"bad: {words}"}}))))
             await blind.chat(rows[:4], headers={"authorization": SECRET})
-            monkeypatch.setattr("proxy.pipeline.identify.more_digests", lambda _known, rows, **_: {}[rows[0]["content"]])
+            monkeypatch.setattr(
+                "proxy.pipeline.identify.more_digests", lambda _known, rows, **_: {}[rows[0]["content"]]
+            )
             await world.chat(rows, headers={"authorization": SECRET})
         metrics = world.proxied.proxy.core.metrics
         written = repr([{k: v for k, v in event.items() if k != "exception"} for event in logged]) + str(vars(metrics))
