@@ -71,6 +71,9 @@ def _one(figures: list[Figures], rounds: dict[str, list[Figures]], *, ours: str)
         told["times_ours"] = spread(
             one.cpu_us / other.cpu_us for one, other in zip(figures, mine, strict=False) if other.cpu_us
         )
+        told["rate_ours"] = spread(
+            one.per_second / other.per_second for one, other in zip(figures, mine, strict=False) if other.per_second
+        )
     return told
 
 

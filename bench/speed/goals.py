@@ -75,12 +75,10 @@ def workers(results: dict) -> tuple[Spread, float] | None:
     """
     Return how many times the requests of one worker two answer, and how many the machine has room for.
     """
-    cell = results["scenarios"].get("small chat", {})
-    if OURS not in cell or TWO_WORKERS not in cell:
+    two = results["scenarios"].get("small chat", {}).get(TWO_WORKERS)
+    if not two or not two.get("rate_ours"):
         return None
-    one, two = cell[OURS]["per_second"], cell[TWO_WORKERS]["per_second"]
-    told = {"median": two["median"] / one["median"], "low": two["low"] / one["high"], "high": two["high"] / one["low"]}
-    return told, attainable(cell[TWO_WORKERS], workers=2, cores=results["machine"]["cores"])
+    return two["rate_ours"], attainable(two, workers=2, cores=results["machine"]["cores"])
 
 
 def shifted(told: Spread, factor: float) -> Spread:

@@ -31,6 +31,5 @@ def results(scenarios, **fields):
 def two_workers(told, **fields):
     """Add rounds of two workers to a scenario."""
     rounds = {TWO_WORKERS: [figures(100.0, **fields)]}
-    return told | {
-        TWO_WORKERS: summary(rounds | {name: [figures(100.0)] for name in ("direct", "bare")}, ours=OURS)[TWO_WORKERS]
-    }
+    others = {name: [figures(100.0)] for name in ("direct", "bare", OURS)}
+    return told | {TWO_WORKERS: summary(rounds | others, ours=OURS)[TWO_WORKERS]}
