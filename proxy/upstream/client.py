@@ -101,7 +101,7 @@ class UpstreamClient:
         if pool is None:
             try:
                 way = way_to(settings, self._environ)
-            except ForwardProxyError as exc:
+            except (OSError, ValueError, ForwardProxyError) as exc:
                 raise unreachable(name, exc) from exc
             pool = self._shared.by_line[line] = Pool(way, self._shared.addresses)
         self._pools[name] = pool

@@ -7,7 +7,11 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol, cast
+
+_PIECE = 64 * 1024
+_LAST_PIECES = 16
 
 
 class Receiver(Protocol):
@@ -85,6 +89,8 @@ class Connection(asyncio.Protocol):
         """
         Let nobody wait for a connection that is gone.
         """
+        if exc is not None and self.transport.get_extra_info("ssl_object") is None:
+            self._hear_the_rest()
         if self.receiver is not None:
             self.receiver.feed_eof(exc)
         self.resume_writing()
@@ -133,3 +139,15 @@ class Connection(asyncio.Protocol):
         End it at once.
         """
         self.transport.abort()
+
+    def _hear_the_rest(self) -> None:
+        """
+        Read what came before the fault: a server that refuses a large body says so, and hangs up on who still writes.
+        """
+        with suppress(OSError), self.transport.get_extra_info("socket").dup() as peer:
+            peer.settimeout(0)
+            for _ in range(_LAST_PIECES):
+                data = peer.recv(_PIECE)
+                if not data or self.receiver is None:
+                    return
+                self.receiver.feed_data(data)

@@ -187,12 +187,9 @@ class Exchange(Parsing, ReadyChunks):
         if exc is not None:
             self._fail(exc if isinstance(exc, ProxyError) else broken(self._upstream, exc))
 
-    async def _news(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+    def _news(self) -> asyncio.Future[None]:
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        return waiter
 
     def _wake(self) -> None:
         waiter = self._waiter

@@ -25,6 +25,7 @@ HOP_BY_HOP = frozenset(
 _REQUEST_ONLY = HOP_BY_HOP | {"host", "expect"}
 # Naming one of these in Connection must not make the message unreadable.
 _KEPT = frozenset({"content-length", "content-type", "content-encoding"})
+_BARE = frozenset({"close", "keep-alive"})
 
 
 def request_headers(headers: Headers, *, drop: frozenset[str] = frozenset(), body_size: int | None = None) -> Headers:
@@ -53,17 +54,20 @@ def response_headers(headers: Headers) -> Headers:
     Return the upstream's headers as the client should get them.
     """
     kept = []
-    dropped = set()
+    listed = chunked = False
     for pair in headers:
         lower = pair[0].lower()
-        if lower in HOP_BY_HOP:
-            dropped.add(lower)
-        else:
+        if lower not in HOP_BY_HOP:
             kept.append(pair)
-    if "transfer-encoding" in dropped:
+        elif lower == "connection":
+            # Nearly all say nothing but whether they stay.
+            listed = listed or pair[1].lower() not in _BARE
+        elif lower == "transfer-encoding":
+            chunked = True
+    if chunked:
         # Chunks say where the body ends; a length beside them is not to be trusted.
         kept = [pair for pair in kept if pair[0].lower() != "content-length"]
-    return _without_listed(kept, headers) if "connection" in dropped else tuple(kept)
+    return _without_listed(kept, headers) if listed else tuple(kept)
 
 
 def with_added(headers: Headers, added: Mapping[str, str]) -> Headers:

@@ -83,7 +83,12 @@ class Parsing:
             self.raw.clear()
             self.reason = b""
             return
-        self.headers = tuple((_text(name), _text(value.rstrip(b" \t"))) for name, value in self.raw)
+        self.headers = tuple(
+            [
+                (name.decode("utf-8", "surrogateescape"), value.rstrip(b" \t").decode("utf-8", "surrogateescape"))
+                for name, value in self.raw
+            ]
+        )
         self.status = status
         if self.is_head:
             self._complete(parser)
@@ -118,7 +123,3 @@ class Parsing:
     def _complete(self, parser: HttpResponseParser) -> None:
         self.over = True
         self.reusable = parser.should_keep_alive()
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")

@@ -73,9 +73,9 @@ class Pool:
         close it right after the last chunk whatever they promise (llama.cpp: a tenth of a millisecond after), and a
         request that is written in between is lost.
         """
-        promise = _PROMISE.search(header(headers, "keep-alive") or "")
+        promise = header(headers, "keep-alive")
         if promise is not None:
-            connection.idle_seconds = min(max(float(promise[1]) - _MARGIN_SECONDS, 0.0), _LONGEST_SECONDS)
+            connection.idle_seconds = _idle_seconds(promise, connection.idle_seconds)
         streamed = self.way.tls is None and (header(headers, "content-type") or "").lower().startswith(EVENT_STREAM)
         if streamed or not (reusable and connection.idle_seconds):
             connection.abort()
@@ -107,3 +107,8 @@ class Pool:
         self._idle = kept
         first = min((one.expires for one in kept), default=None)
         self._sweeping = None if first is None else loop.call_at(first, self._sweep)
+
+
+def _idle_seconds(promise: str, otherwise: float) -> float:
+    found = _PROMISE.search(promise)
+    return otherwise if found is None else min(max(float(found[1]) - _MARGIN_SECONDS, 0.0), _LONGEST_SECONDS)

@@ -90,6 +90,24 @@ async def test_tells_what_a_forward_proxy_says(answer, told):
                 await asyncio.wait_for(r.send(), 5)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"base_url": "http://127.0.0.1:port"},
+        {"base_url": "http://127.0.0.1:99999"},
+        {"base_url": "http://" + "\xfc" * 70},
+        {"base_url": "https://127.0.0.1", "ca_file": "there/is/none.pem"},
+    ],
+)
+async def test_tells_settings_that_lead_nowhere(settings):
+    """
+    A port that is none, a name that cannot be, authorities that are gone.
+    """
+    async with reached(**settings) as r:
+        with pytest.raises(UpstreamUnreachableError):
+            await r.send()
+
+
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:1", "http://127.0.0.1:port", "http://"])
 async def test_tells_a_forward_proxy_that_is_none(address):
     """

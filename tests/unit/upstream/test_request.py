@@ -1,4 +1,6 @@
 import asyncio
+import socket
+import struct
 
 import pytest
 
@@ -204,6 +206,27 @@ async def test_an_answer_before_the_body_is_whole_is_handed_on(streamed):
         body = endless() if streamed else b"x" * 30_000_000
         assert await asyncio.wait_for(r.ask(body=body), 5) == (413, b"too large")
         await asyncio.wait_for(r.upstream.left.wait(), 1)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("size", [300_000, 10_000_000])
+async def test_a_refusal_is_heard_although_the_upstream_hangs_up(size, streamed):
+    """
+    It answers, and resets the connection to which we still write: the answer is what counts.
+    """
+
+    async def script(request, reader, writer):
+        await plain(b"too large", status="413 Payload Too Large", headers=b"Connection: close\r\n")(
+            request, reader, writer
+        )
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.close()
+
+    async with reached(script) as r:
+        r.upstream.read_bodies = False
+        for _ in range(10):
+            body = pieces(*[b"x" * 50_000] * (size // 50_000)) if streamed else b"x" * size
+            assert await asyncio.wait_for(r.ask(body=body), 5) == (413, b"too large")
 
 
 async def test_an_answer_may_begin_while_the_body_goes_on():
