@@ -146,7 +146,7 @@ GOALS = (
         unit="ms",
     ),
     Goal("memory, token tables loaded and used", _cell(MILLION, "memory_mb"), 200, 150, unit="MB"),
-    Goal("the same with the process for long work", _cell(COLD, "memory_mb"), 200, 150, unit="MB"),
+    Goal("the same after long work", _cell(COLD, "memory_mb"), 200, 150, unit="MB"),
     Goal("memory after 200,000 requests, above the first reading", lambda told: flatness(told["leak"]), 5, unit="%"),
     Goal("start to /healthz, 1 worker", _extra("start", "workers 1"), 1.5, 1.0, unit="s"),
     Goal("start to /healthz, 2 workers", _extra("start", "workers 2"), 1.5, 1.0, unit="s"),
