@@ -92,6 +92,9 @@ async def _built(written: Written, environ: Mapping[str, str], begun: Begun) -> 
     Build a proxy and let go of it whatever happens: its store has a thread, which would keep the process.
     """
     proxy = await build(written.settings, environ=environ, begun=begun)
+    # What is there now stays: no collection needs to look at it again.
+    gc.collect()
+    gc.freeze()
     running = Reloading(proxy, written)
     try:
         yield running

@@ -41,9 +41,9 @@ def compaction(upstream: int, folder: Path, *, rounds: int) -> dict[str, Spread]
         if number:
             told["alone"].append(alone)
             told["beside"].append(beside)
-    memory = server.memory()
+    memory = {"memory_mb": spread([server.memory()]), "resident_mb": spread([server.resident()])}
     server.stop()
-    return _summary(told["beside"], told["alone"], "alone") | {"memory_mb": spread([memory])}
+    return _summary(told["beside"], told["alone"], "alone") | memory
 
 
 def images(upstream: int, folder: Path, *, rounds: int) -> dict[str, Spread]:

@@ -91,6 +91,9 @@ def _growth(results: dict, left: float, right: float) -> Iterator[str]:
     last = min(MOST_TOKENS, tokens * MOST_MS / took)
     yield _path([(across(tokens), up(took)), (across(last), up(took * last / tokens))], QUIET, dashed=True)
     yield _text(right - 2, BOTTOM - 10, "dashed: in proportion to the whole", QUIET, anchor="end")
+    if beside := [(one["tokens"], one["bare_ms"]) for one in results["growth"] if "bare_ms" in one]:
+        yield _path([(across(x), up(y)) for x, y in beside], COLOURS["bare"])
+        yield _text(across(beside[0][0]), up(beside[0][1]) + 16, "bare hop", QUIET)
     yield _path([(across(x), up(y)) for x, y in found], COLOURS[OURS])
     for tokens, took in found:
         yield _dot(across(tokens), up(took))

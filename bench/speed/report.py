@@ -114,7 +114,8 @@ def notes(results: dict) -> Iterator[str]:
     yield from _beside(results)
     yield from _recognition(results)
     for told in results.get("growth", []):
-        yield f"- One more turn at {told['tokens'] // 1000}K tokens: {told['cpu_ms']:.1f} ms of CPU."
+        hop = f", through the bare hop {told['bare_ms']:.1f}" if "bare_ms" in told else ""
+        yield f"- One more turn at {told['tokens'] // 1000}K tokens: {told['cpu_ms']:.1f} ms of CPU{hop}."
     if results.get("leak"):
         told = ", ".join(f"{one['requests'] // 1000}K {one['memory_mb']:.1f}" for one in results["leak"])
         failed = sum(one["failures"] for one in results["leak"])
@@ -151,6 +152,11 @@ def _beside(results: dict) -> Iterator[str]:
                 for word, prefix in (("", ""), (f"{other}", f"{other}_"))
             )
             yield f"- Small requests beside {what} ({told['seconds']['median']:.1f} s):{'; '.join(parts)}."
+            if "resident_mb" in told:
+                yield (
+                    f"- Memory after it: {told['memory_mb']['median']:.0f} MB (PSS of all processes); with shared pages counted "
+                    f"for each process that has them, {told['resident_mb']['median']:.0f} MB (RSS)."
+                )
 
 
 def _recognition(results: dict) -> Iterator[str]:

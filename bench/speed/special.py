@@ -9,7 +9,8 @@ from bench.speed import bodies, load
 from bench.speed.beside import MEGATOKEN
 from bench.speed.figures import Spread, spread
 from bench.speed.measure import request
-from bench.speed.targets import start_ours
+from bench.speed.processes import Server
+from bench.speed.targets import bare, start_ours
 
 SIZES = (40_000, 130_000, 440_000, 1_300_000, MEGATOKEN)
 TURN_BYTES = 4_000
@@ -37,8 +38,10 @@ def start_times(upstream: int, folder: Path, *, times: int) -> dict[str, Spread]
 def growth(upstream: int, folder: Path, *, turns: int, sizes: tuple[int, ...] = SIZES) -> list[dict]:
     """
     Return the CPU of one more turn of a conversation, by its length; each length is one of its own, attached late.
+
+    *bare_ms* is what the bare hop takes for the same requests.
     """
-    server = start_ours(upstream, folder)
+    server, hop = start_ours(upstream, folder), bare().start(upstream, folder)
     told = []
     for number, size in enumerate(sizes):
         rows = bodies.conversation(size + turns * TURN_BYTES, seed=900 + number)
@@ -47,17 +50,25 @@ def growth(upstream: int, folder: Path, *, turns: int, sizes: tuple[int, ...] = 
             for turn in range(turns + 1)
         ]
         load.run(server.port, files[:1], connections=1, count=1)
-        took = []
-        for file in files[1:]:
-            before = server.cpu()
-            done = load.run(server.port, [file], connections=1, count=1)
-            took.append((server.cpu() - before) * 1e3)
-            if done.failures:
-                raise RuntimeError(f"a turn of {size} bytes failed")
+        load.run(hop.port, files[:1], connections=1, count=1)
+        took = [_cpu(server, file) for file in files[1:]]
+        beside = [_cpu(hop, file) for file in files[1:]]
         tokens = size * 1_000_000 // MEGATOKEN
-        told.append({"bytes": size, "tokens": tokens, "cpu_ms": statistics.median(took), "high": max(took)})
+        ours = {"bytes": size, "tokens": tokens, "cpu_ms": statistics.median(took), "high": max(took)}
+        told.append(ours | {"bare_ms": statistics.median(beside)})
     server.stop()
+    hop.stop()
     return told
+
+
+def _cpu(server: Server, file: Path) -> float:
+    """
+    Return the milliseconds that one request takes.
+    """
+    before = server.cpu()
+    if load.run(server.port, [file], connections=1, count=1).failures:
+        raise RuntimeError(f"{file.name} failed")
+    return (server.cpu() - before) * 1e3
 
 
 def leak(upstream: int, folder: Path, *, requests: int) -> list[dict]:
