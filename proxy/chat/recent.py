@@ -91,11 +91,36 @@ def continued(body: bytes, known: Iterable[ChatRequest], *, deepest: int | None 
     Return the view of *body* made from that view of *known* with which it shares most rows, exactly as if it had been
     parsed whole; ``None`` where it shares no row with any, or has to be parsed whole to be sure.
     """
+    common = closest(body, known)
+    return None if common is None else grown(body, common, deepest=deepest)
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """
+    What a body has in common with one seen before: its first *rows*, up to the byte *end*.
+    """
+
+    view: ChatRequest
+    rows: int
+
+    @property
+    def end(self) -> int:
+        """
+        Where the last common row ends.
+        """
+        return self.view.spans.rows[self.rows - 1][1]
+
+
+def closest(body: bytes, known: Iterable[ChatRequest]) -> Common | None:
+    """
+    Return that view of *known* with which *body* shares most rows, ``None`` where it shares none.
+    """
     best, shared = None, 0
     for view in sorted(known, key=lambda each: len(each.messages), reverse=True):
         if len(view.messages) > shared and (rows := _shared_rows(body, view)) > shared:
             best, shared = view, rows
-    return None if best is None else _grown(body, best, shared, deepest)
+    return None if best is None else Common(best, shared)
 
 
 def _shared_rows(body: bytes, view: ChatRequest) -> int:
@@ -134,8 +159,11 @@ class _Rest:
     spans: Callable[[Message], Spans]
 
 
-def _grown(body: bytes, view: ChatRequest, shared: int, deepest: int | None) -> ChatRequest | None:
-    begin = view.spans.rows[shared - 1][1]
+def grown(body: bytes, common: Common, *, deepest: int | None = None) -> ChatRequest | None:
+    """
+    Return the view of *body*, of which only what is not *common* is read; ``None`` where it has to be parsed whole.
+    """
+    view, shared, begin = common.view, common.rows, common.end
     try:
         rest = _same_fields(body, view, shared) or _other_fields(body, view, shared)
         looked_at = rest.rows if rest.fields is view.data else {**rest.fields, "messages": rest.rows}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proxy.chat.recent import Recent, continued, weight
+from proxy.chat.recent import Common, Recent, closest, grown, weight
 from proxy.chat.request import ChatRequest
 
 OFF_LOOP_BYTES = 100_000
@@ -50,11 +50,28 @@ class Viewer:
         if not alike:
             return None
         if all(view.is_located for view in alike):
-            found = continued(body, alike, deepest=self._deepest)
+            common = closest(body, alike)
         else:
-            found = await asyncio.to_thread(continued, body, alike, deepest=self._deepest)
+            common = await asyncio.to_thread(closest, body, alike)
+        if common is None:
+            return None
+        if len(body) - common.end > OFF_LOOP_BYTES:
+            found = await asyncio.to_thread(self._grown, body, common)
+        else:
+            found = self._grown(body, common)
         if found is not None:
             self._recent.keep(found, whose)
+        return found
+
+    def _grown(self, body: bytes, common: Common) -> ChatRequest | None:
+        return self._weighed(grown(body, common, deepest=self._deepest))
+
+    def _weighed(self, found: ChatRequest | None) -> ChatRequest | None:
+        """
+        Note what is going to be remembered here, which may be beside the loop.
+        """
+        if found is not None and self._recent.takes(found):
+            weight(found)
         return found
 
     async def _whole(self, body: bytes, *, remembered: bool) -> ChatRequest | None:
@@ -64,6 +81,4 @@ class Viewer:
 
     def _parse(self, body: bytes, *, remembered: bool) -> ChatRequest | None:
         found = ChatRequest.parse(body, deepest=self._deepest)
-        if found is not None and remembered and self._recent.takes(found):
-            weight(found)  # noted here, beside the loop
-        return found
+        return self._weighed(found) if remembered else found
