@@ -22,10 +22,10 @@ import structlog
 
 from proxy.errors import UpstreamError
 from proxy.pipeline.canonical import REQUEST_ID, request_id_of
-from proxy.pipeline.directives import read_directives
+from proxy.pipeline.directives import Directives, read_directives
 from proxy.pipeline.disclosure import disclosed, warnings_of
 from proxy.pipeline.examine import Examined
-from proxy.pipeline.exchange import Action, Exchange
+from proxy.pipeline.exchange import Action, Exchange, Party
 from proxy.pipeline.guarded import guarded
 from proxy.pipeline.heads import by_name
 from proxy.pipeline.identify import Identifier
@@ -89,22 +89,32 @@ class ChatCompletions:
         """
         Answer one request; what goes wrong in our own work sends the client's request as it came.
         """
-        exchange = await self._matched(incoming)
+        started = self._clock()
+        try:
+            exchange = await self._matched(incoming, started)
+        except Exception as fault:
+            log.exception("step.failed", step="match", fault=type(fault).__name__)
+            exchange = self._unmatched(incoming, started)
         try:
             plan = await self._plan(exchange)
             exchange.plan = plan
             exchange.action = action_of(exchange, plan)
             self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
             examined = await self._recovering.answer(exchange, plan)
-        except (UpstreamError, CancelledError) as why:
+        except BaseException as why:
             # No answer will be relayed, and yet this was an exchange.
-            exchange.ended = "upstream-failed" if isinstance(why, UpstreamError) else "client-left"
+            exchange.ended = _ending(why)
             self._settling.settle(exchange, Seen())
             raise
-        return self._relayed(exchange, examined)
+        try:
+            return self._relayed(exchange, examined)
+        except Exception as fault:
+            log.exception("step.failed", step="relay", fault=type(fault).__name__)
+            exchange.status = examined.answer.status
+            self._settling.settle(exchange, examined.seen or Seen())
+            return examined.answer
 
-    async def _matched(self, incoming: Incoming) -> Exchange:
-        started = self._clock()
+    async def _matched(self, incoming: Incoming, started: float) -> Exchange:
         heads = by_name(incoming.headers)
         request = None
         if self._router.needs_model:
@@ -124,7 +134,18 @@ class ChatCompletions:
             trace=trace_of(self._tracer, heads, route.upstream),
         )
 
+    def _unmatched(self, incoming: Incoming, started: float) -> Exchange:
+        """
+        Return an exchange of which nothing is known but where it goes; it is neither looked into nor learned from.
+        """
+        route = guarded("match", self._router.of, incoming, otherwise=None) or self._router.only()
+        party = Party(route.upstream, "", "")
+        off = Directives(mode="off")
+        return Exchange(incoming, route, off, party, started, action="failed-open")
+
     async def _plan(self, exchange: Exchange) -> Plan:
+        if exchange.action == "failed-open":
+            return Plan(exchange.incoming.body, why="failed open")
         try:
             return await self._planner.plan(exchange)
         except Exception as fault:
@@ -164,6 +185,12 @@ def action_of(exchange: Exchange, plan: Plan) -> Action:
     if plan.kind == "untouched":
         return "recovered" if plan.less_output else "passthrough"
     return plan.kind
+
+
+def _ending(why: BaseException) -> str:
+    if isinstance(why, UpstreamError):
+        return "upstream-failed"
+    return "client-left" if isinstance(why, CancelledError) else "proxy-failed"
 
 
 def _strips_usage(exchange: Exchange, answer: Answer) -> bool:

@@ -81,7 +81,7 @@ class Exchange:
     """What the exchange is called in the log and at the admin port."""
     upstream_request_id: str = ""
     ended: str = ""
-    """How it ended where that was not with a whole answer: client-left, upstream-failed."""
+    """How it ended where that was not with a whole answer: client-left, upstream-failed, proxy-failed."""
     settled: bool = False
 
     @property

@@ -132,11 +132,12 @@ class Recovering:
     async def _try(self, exchange: Exchange, plan: Plan) -> Examined:
         exchange.attempts += 1
         exchange.plan = plan
+        patience = Patience(FOR_REFUSAL)
+        lens = guarded("look", _lens, exchange, plan, patience, otherwise=_PLAIN)
         started = monotonic()
         answer = await self._send(exchange, plan)
         self._metrics.upstream_seconds.observe(monotonic() - started)
-        patience = Patience(FOR_REFUSAL)
-        examined = await examine(answer, _lens(exchange, plan, patience))
+        examined = await examine(answer, lens)
         tell_late(patience, "patterns", route=exchange.route.name)
         if examined.fault is not None:
             exchange.faults.append(examined.fault.label)

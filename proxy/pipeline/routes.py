@@ -59,6 +59,15 @@ class Router:
             model = _model_of(incoming.body) if self._needs_model else ""
         return self._match(incoming.target, incoming.headers, model)
 
+    def only(self) -> RouteSettings:
+        """
+        Return the route of a request that cannot be matched. Raises ``LookupError`` where routes lead to several
+        upstreams: a key must not reach one that its request was not meant for.
+        """
+        if {route.upstream for route in self.routes} != {self._fallback.upstream}:
+            raise LookupError("there are several upstreams")
+        return self._fallback
+
     def keepalive_after(self, incoming: Incoming) -> float:
         """
         Return how many seconds a streaming client of this request may be left without a byte.

@@ -60,7 +60,7 @@ class Settling:
                     self._preparation.after(exchange, plan, real_tokens=seen.usage.prompt if seen.usage else None)
         except Exception:
             log.exception("settle.failed", route=exchange.route.name)
-        self._tell(exchange, plan, seen)
+        guarded("tell", self._tell, exchange, plan, seen, otherwise=None)
 
     def untold(self, exchange: Exchange) -> tuple[str, ...]:
         """

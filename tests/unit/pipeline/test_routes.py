@@ -78,3 +78,15 @@ def test_a_body_is_not_parsed_where_no_route_asks_for_a_model() -> None:
 
     assert not router.needs_model
     assert router.of(Incoming("POST", "/local/v1/embeddings", (), b"{" * 100_000)).name == "path"
+
+
+def test_a_request_that_cannot_be_matched_has_one_way_or_none() -> None:
+    """
+    Where routes lead to several upstreams, its key must not reach one that it was not meant for.
+    """
+    one = router_of(route("first", path="/a/*"), route("first", path="/b/*"))
+    several = router_of(route("first", path="/a/*"), route("second", path="/b/*"))
+
+    assert one.only().upstream == "first"
+    with pytest.raises(LookupError, match="several upstreams"):
+        several.only()
