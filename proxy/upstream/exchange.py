@@ -129,8 +129,8 @@ class Exchange(Parsing, ReadyChunks):
             self._fail(no_http(self._upstream))
         elif self.quiet > _MOST_QUIET:
             self._fail(no_http(self._upstream))
-        elif self.unread > _MOST_UNREAD and self._connection is not None:
-            self._connection.transport.pause_reading()
+        elif self.unread > _MOST_UNREAD:
+            self._hold_back()
         self._wake()
 
     def feed_eof(self, exc: BaseException | None = None) -> None:
@@ -144,6 +144,11 @@ class Exchange(Parsing, ReadyChunks):
             self._wake()
         else:
             self._fail(broken(self._upstream, exc))
+
+    def _hold_back(self) -> None:
+        connection = self._connection
+        if connection is not None and not connection.transport.is_closing():
+            connection.transport.pause_reading()
 
     def _read_on(self) -> None:
         connection = self._connection

@@ -1,6 +1,7 @@
 import asyncio
 import socket
 import struct
+from contextlib import suppress
 
 import pytest
 
@@ -227,6 +228,29 @@ async def test_a_refusal_is_heard_although_the_upstream_hangs_up(size, streamed)
         for _ in range(10):
             body = pieces(*[b"x" * 50_000] * (size // 50_000)) if streamed else b"x" * size
             assert await asyncio.wait_for(r.ask(body=body), 5) == (413, b"too large")
+
+
+async def test_a_long_refusal_is_heard_as_far_as_it_came():
+    """
+    More of it than is taken unread: it breaks off, and nothing of ours breaks with it.
+    """
+    faults = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+
+    async def script(request, reader, writer):
+        await plain(b"x" * 2_000_000, status="413 Payload Too Large")(request, reader, writer)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    async with reached(script) as r:
+        r.upstream.read_bodies = False
+        for _ in range(5):
+            answer = await asyncio.wait_for(r.send(body=b"x" * 30_000_000), 5)
+            await asyncio.sleep(0.02)
+            with suppress(UpstreamBrokenError):
+                assert await asyncio.wait_for(answer.read(), 5) == b"x" * 2_000_000
+
+    assert faults == []
 
 
 async def test_an_answer_may_begin_while_the_body_goes_on():
