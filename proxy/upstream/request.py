@@ -13,7 +13,7 @@ from proxy.upstream.way import Way
 from proxy.upstream.wire import Outgoing, header
 
 _SMALL = 64 * 1024
-_SLICE = 256 * 1024
+_SLICE = 1024 * 1024
 _LAST_CHUNK = b"0\r\n\r\n"
 # Without a body, these need not say that they have none.
 _USUALLY_WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
