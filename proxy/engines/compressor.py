@@ -6,6 +6,7 @@ Source: the five phases of the reference design, carried over to a proxy that ke
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -28,6 +29,9 @@ from proxy.engines.fitting import cut_to_fit
 from proxy.engines.sizer import Sizer
 from proxy.summaries.base import SummaryJob
 from proxy.tokens.counter import TokenCounter
+
+MANY_ROWS = 200
+"""Longer histories are bounded in a thread."""
 
 
 class Compressor(Engine):
@@ -59,7 +63,8 @@ class Compressor(Engine):
         return await self._fold(bench, summarize)
 
     async def _fold(self, bench: Bench, summarize: Summarize) -> Compaction:
-        bounds = _bounds(bench)
+        # Each old result of a long history is looked through, which no stream should wait for.
+        bounds = await asyncio.to_thread(_bounds, bench) if len(bench.rows) > MANY_ROWS else _bounds(bench)
         if bounds.cut <= max(bench.base.cut if bench.base.summary else 0, bounds.head_end):
             *_, pruned = _without_model(bench)
             return bench.finished(_fitted(bench, pruned))
