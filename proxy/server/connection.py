@@ -143,15 +143,23 @@ class Connection(asyncio.Protocol):
         rest = request.body.feed(data)
         if rest and stray(rest, keep_alive=request.keep_alive):
             request.body.fail(broken())
-            self._take = self._ignore
+            self._give_up(request)
         elif request.body.broken:
-            request.keep_alive = False
-            self._take = self._ignore
+            self._give_up(request)
         elif request.body.ended:
             self._take = self._hold
             self._held = rest
             if self.task is None:
                 self._next()
+
+    def _give_up(self, request: Request) -> None:
+        """
+        Take nothing more; where the request was answered early, nobody else ends the connection.
+        """
+        request.keep_alive = False
+        self._take = self._ignore
+        if self.task is None:
+            self.close()
 
     def _hold(self, data: bytes) -> None:
         """

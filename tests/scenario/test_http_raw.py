@@ -463,3 +463,17 @@ async def test_an_answer_that_breaks_off_in_http_1_0_is_reset():
 
         with pytest.raises(ConnectionResetError):
             await client.reader.read()
+
+
+async def test_a_body_that_breaks_off_behind_its_answer_ends_the_connection():
+    """
+    Nobody waits for its end any more, and no timer runs that would close it later.
+    """
+    async with world() as w:
+        client = await w.client()
+        await client.send(chunked(b"hello", "/healthz")[:-7])
+        answered = await client.answer()
+        await client.send(b"this is no chunk\r\n")
+
+        assert answered.status == 200
+        assert await asyncio.wait_for(client.reader.read(), 2) == b""
