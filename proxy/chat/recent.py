@@ -166,9 +166,9 @@ def grown(body: bytes, common: Common, *, deepest: int | None = None) -> ChatReq
     view, shared, begin = common.view, common.rows, common.end
     try:
         rest = _same_fields(body, view, shared) or _other_fields(body, view, shared)
-        looked_at = rest.rows if rest.fields is view.data else {**rest.fields, "messages": rest.rows}
+        # Fields and rows that were there before need not be looked at again.
+        looked_at = {**({} if rest.fields is view.data else rest.fields), "messages": rest.rows}
         data = {**rest.fields, "messages": [*view.messages[:shared], *rest.rows]}
-        # Rows that were there before need not be looked at again.
         if not is_understood({**rest.fields, "messages": rest.rows or view.messages[:1]}) or (
             deepest is not None and deeper_than(looked_at, deepest)
         ):
@@ -194,7 +194,6 @@ def _same_fields(body: bytes, view: ChatRequest, shared: int) -> _Rest | None:
         rows = loads_plain(b"[0" + body[begin : len(body) - len(after)] + b"]")[1:]
     except ValueError:
         return None  # what ends alike began before: the last field is a text that quotes a request, for one
-    # Two levels of nesting were taken off.
     return _Rest(rows, view.data, _beside(view), lambda data: moved(body, data, view.spans, rows=shared))
 
 

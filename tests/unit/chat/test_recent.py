@@ -4,6 +4,8 @@ Turns that go on from one seen before.
 
 import json
 
+import pytest
+
 from proxy.chat.recent import Recent, continued
 from proxy.chat.request import ChatRequest
 
@@ -50,6 +52,21 @@ def test_fields_that_changed_are_read_anew() -> None:
     assert after is not None
     assert after.data == json.loads(after.body)
     assert continued(body(rows(31)).replace(b'"m"', b'"n"'), [before]) is None
+
+
+@pytest.mark.parametrize("fields", [{}, {"temperature": 0.5}], ids=["same fields", "other fields"])
+def test_new_rows_may_be_nested_no_deeper_than_in_a_body_parsed_whole(fields) -> None:
+    """
+    To the very level: the limit is what keeps work on a body bounded.
+    """
+    before = view(body(rows(30)))
+    deep = [
+        body([*rows(30), {"role": "user", "content": json.loads("[" * n + "]" * n)}], **fields) for n in range(1, 12)
+    ]
+    whole = [ChatRequest.parse(each, deepest=8) is not None for each in deep]
+
+    assert [continued(each, [before], deepest=8) is not None for each in deep] == whole
+    assert set(whole) == {True, False}
 
 
 def test_an_edited_turn_shares_what_stands_before_it() -> None:
