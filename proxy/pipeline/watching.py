@@ -12,6 +12,7 @@ from time import monotonic
 from proxy.chat.answers import Usage, finish_reason_of, is_usage_frame, usage_of
 from proxy.chat.json import loads
 from proxy.chat.sse import DONE, SseEvent, SseSplitter
+from proxy.pipeline.guarded import guarded
 from proxy.recovery.peek import Sign, judge_event
 
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n")
@@ -79,7 +80,8 @@ class StreamWatcher:
         return self._looked(part)
 
     def _looked(self, part: bytes) -> bytes:
-        return b"".join([event.raw for event in self._splitter.feed(part) if not self._look(event)])
+        events = self._splitter.feed(part)
+        return b"".join([event.raw for event in events if not guarded("watch", self._look, event, otherwise=False)])
 
     def _look(self, event: SseEvent) -> bool:
         """

@@ -57,6 +57,18 @@ def test_takes_out_the_usage_frame_however_it_is_cut(size: int, ending: bytes) -
     assert seen.usage is not None
 
 
+@pytest.mark.parametrize("size", [1, 7, 77, 10_000])
+def test_a_fault_of_ours_loses_no_byte_and_doubles_none(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    While a frame is to be taken out, the beginning of an event is held back: what trips us is relayed like any other.
+    """
+    monkeypatch.setattr("proxy.pipeline.watching.judge_event", lambda *_: 1 / 0)
+    whole = b"".join([DELTA, DELTA, LAST, DONE, b"data: unfinished"])
+    _, relayed = watched([whole[at : at + size] for at in range(0, len(whole), size)], strip_usage=True)
+
+    assert relayed == whole
+
+
 @pytest.mark.parametrize("null", [b"null", b" null"])
 def test_usage_that_is_null_in_every_chunk_hides_nothing(null: bytes) -> None:
     """
