@@ -89,13 +89,13 @@ class Knowledge:
         """
         Return what answers about a model follow from now, ``None`` as long as nothing of it has been read.
 
-        A limit that expires does not change it: without one there is more room, so what was small stays small.
+        A limit of the output that expires does not change it: at worst the upstream says once more what it allows.
         """
         facts = self.facts(exchange, model)
         if not facts.loaded:
             return None
         discovered = None if self._configured(exchange, model) else await self._discover(exchange, model)
-        return facts.calibration, facts.refused, discovered, self._lessons[0]
+        return facts.calibration, facts.refused, discovered, self._learned(exchange, model), self._lessons[0]
 
     def known(self) -> tuple[Facts, ...]:
         """

@@ -86,6 +86,32 @@ async def test_an_answer_that_changes_no_limit_leaves_conclusions_as_they_are() 
     assert same != await knowledge.basis(EXCHANGE, "m")
 
 
+async def test_conclusions_end_with_the_limit_they_stood_on() -> None:
+    """
+    Behind one that expires there may be a smaller one, on which two others agree.
+    """
+    clock = FakeClock()
+
+    async def silent(*_: object) -> None:
+        return None
+
+    upstreams = {"up": UpstreamSettings(base_url="http://127.0.0.1/v1")}
+    knowledge = Knowledge(
+        upstreams, {}, discover=silent, store=MemoryStore(clock=clock), tasks=TaskKeeper(), clock=clock
+    )
+    await knowledge.window(EXCHANGE, "m")
+    knowledge.learn_limit(EXCHANGE, "m", Claim(50_000, "c", prompt=90_000, window=128_000))
+    clock.now += 3_000
+    for other in ("a", "b"):
+        knowledge.learn_limit(EXCHANGE, "m", Claim(20_000, other, prompt=90_000, window=128_000))
+    before = (await knowledge.window(EXCHANGE, "m")).tokens, await knowledge.basis(EXCHANGE, "m")
+    clock.now += 1_000
+    after = (await knowledge.window(EXCHANGE, "m")).tokens, await knowledge.basis(EXCHANGE, "m")
+
+    assert (before[0], after[0]) == (50_000, 20_000)
+    assert before[1] != after[1]
+
+
 async def test_the_sizes_that_were_accepted_are_forgotten_with_the_models_longest_unheard_of() -> None:
     """
     An upstream that answers under any name must not fill our memory; what every answer is about stays.
