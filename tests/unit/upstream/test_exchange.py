@@ -49,11 +49,12 @@ async def test_takes_answers_of_careless_servers(raw):
         OK + b"X-A: " + b"a" * 600_000,
         b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 20_000,
         b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
     ],
 )
 async def test_refuses_what_is_no_answer(raw):
     """
-    What two readers could understand in two ways, what has no end, and what is no HTTP at all.
+    What two readers could understand in two ways, what has no end, what nobody asked for, and what is no HTTP at all.
     """
     async with reached(says(raw)) as r:
         with pytest.raises(UpstreamBrokenError, match="no HTTP"):
