@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from proxy.errors import UpstreamError
+from proxy.errors import BadRequestError, UpstreamError
 from proxy.pipeline.canonical import REQUEST_ID, request_id_of
 from proxy.pipeline.directives import Directives, read_directives
 from proxy.pipeline.disclosure import disclosed, warnings_of
@@ -101,6 +101,8 @@ class ChatCompletions:
             exchange.action = action_of(exchange, plan)
             self._metrics.overhead_seconds.observe(self._clock() - exchange.started)
             examined = await self._recovering.answer(exchange, plan)
+        except BadRequestError:
+            raise  # it may go nowhere, and is told to its client alone
         except BaseException as why:
             # No answer will be relayed, and yet this was an exchange.
             exchange.ended = _ending(why)

@@ -2,11 +2,14 @@
 A fault of ours before a request is understood, or after its answer came, costs neither the answer nor the log line.
 """
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from proxy.chat.json import dumps, loads
 from tests.support.conversations import chat_session
+from tests.support.edge import RawClient
 from tests.support.worlds import is_whole
 
 ROWS = chat_session(3)
@@ -108,3 +111,16 @@ async def test_a_fault_while_sending_is_told(world_factory: Any, monkeypatch: An
     reply = await world.chat(ROWS)
 
     assert (reply.status, told(world)["status"], told(world)["ended"]) == (500, 0, "proxy-failed")
+
+
+async def test_a_path_that_may_go_nowhere_is_no_fault_of_ours(world_factory: Any) -> None:
+    """
+    The client is told, and no exchange is.
+    """
+    world = await world_factory()
+    client = RawClient(*await asyncio.open_connection("127.0.0.1", int(world.proxied.url.split(":")[2].split("/")[0])))
+    answered = await client.ask("POST", "/v1/%2e%2e/x/chat/completions", body=dumps({"model": "m", "messages": ROWS}))
+    await client.leave()
+
+    assert (answered.status, loads(answered.body)["error"]["code"]) == (400, "invalid_path")
+    assert world.proxied.proxy.core.journal.recent(10) == []
