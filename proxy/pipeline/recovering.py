@@ -90,18 +90,18 @@ class Recovering:
         ladder = guarded("climb", lambda: self._ladder(exchange, plan), otherwise=None)
         if ladder is None:
             return examined
-        step = resume(ladder, self._outcome(exchange, plan, examined))
+        step = _step(ladder, self._outcome(exchange, plan, examined))
         while isinstance(step, Attempt):
             candidate = await _or_close(examined, self._candidate(exchange, plan, step))
             if candidate is None:
-                step = resume(ladder, Outcome(skipped=True))
+                step = _step(ladder, Outcome(skipped=True))
                 continue
             plan = candidate
             examined.answer.close()
             examined = await self._try(exchange, plan)
             exchange.rungs.append(step.rung)
-            step = resume(ladder, self._outcome(exchange, plan, examined))
-        return self._ended(exchange, step, examined)
+            step = _step(ladder, self._outcome(exchange, plan, examined))
+        return examined if step is None else self._ended(exchange, step, examined)
 
     def _ladder(self, exchange: Exchange, plan: Plan) -> Ladder:
         """
@@ -179,6 +179,13 @@ async def _or_close(examined: Examined, work: Awaitable[T]) -> T:
     except BaseException:
         examined.answer.close()
         raise
+
+
+def _step(ladder: Ladder, outcome: Outcome) -> Attempt | Ending | None:
+    """
+    Return what the ladder says after *outcome*, ``None`` where it does not hold: what came last is the answer then.
+    """
+    return guarded("climb", resume, ladder, outcome, otherwise=None)
 
 
 def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:

@@ -275,22 +275,23 @@ async def test_a_fault_while_judging_an_answer_never_shows(world_factory: Any, m
     assert is_whole(reply, stream=stream)
 
 
-@pytest.mark.parametrize("what", ["situation", "strict_roles"])
+@pytest.mark.parametrize("what", ["learning.Learning.situation", "learning.Learning.strict_roles", "recovering.resume"])
 async def test_a_fault_on_the_ladder_never_fails_a_request(world_factory: Any, monkeypatch: Any, what: str) -> None:
     """
     Where a climb cannot begin, the refusal comes back as it came; where its lesson cannot be learned, the answer does.
     """
-    monkeypatch.setattr(f"proxy.pipeline.learning.Learning.{what}", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(f"proxy.pipeline.{what}", lambda *_, **__: 1 / 0)
     world = await world_factory(blind=True)
-    if what == "strict_roles":
+    learns = what.endswith("strict_roles")
+    if learns:
         roles = b'{"error": {"message": "Conversation roles must alternate user/assistant/user/assistant/..."}}'
         world.upstream.will(overflow(limit=WINDOW), status(400, body=roles))
     reply = await world.chat(BIG)
 
-    if what == "situation":
-        assert (reply.status, error_of(reply)["code"], len(world.calls)) == (400, "context_length_exceeded", 1)
-    else:
+    if learns:
         assert (reply.status, reply.action, len(world.calls)) == (200, "recovered", 3)
+    else:
+        assert (reply.status, error_of(reply)["code"], len(world.calls)) == (400, "context_length_exceeded", 1)
 
 
 class BrokenTracer:
