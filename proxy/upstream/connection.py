@@ -19,7 +19,7 @@ class Receiver(Protocol):
     Takes what an upstream says.
     """
 
-    def feed_data(self, data: bytes) -> object:
+    def feed_data(self, data: bytes) -> None:
         """
         Take bytes as they come.
         """

@@ -23,12 +23,11 @@ class Feed:
         self.reader = asyncio.StreamReader(limit=_BUFFERED)
         self.reader.set_transport(transport)
 
-    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+    def feed_data(self, data: bytes) -> None:
         """
-        Take *data*; says that no error was met and nothing is left over.
+        Take *data*.
         """
         self.reader.feed_data(data)
-        return False, b""
 
     def feed_eof(self, exc: BaseException | None = None) -> None:  # noqa: ARG002 - however it ended, the other side ends
         """
