@@ -4,10 +4,13 @@ How large things may be: every figure is in our own tokens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 CEILING = 1.5
 """The tail may exceed its budget by this factor, for group alignment, anchors and the pending round alone."""
+MOST_HELD = 0.75
+"""Of the room under the threshold, what rows that stay are granted; they may be larger, while they fit the window."""
 LLM_MINIMUM, LLM_MAXIMUM = 2_000, 12_000
 """Bounds of a summary's size. Source: the reference design (0.20 of the middle, at least 2,000, at most 12,000)."""
 
@@ -29,7 +32,8 @@ class Ratios:
 class Budget:
     """
     The budget of one request: its *window*, what of it is *usable* by the prompt, the *threshold*, and the *fixed*
-    part (system rows and tools) that no compaction can shrink.
+    part (system rows and tools) that no compaction can shrink. *held* is what rows take that are not to be folded
+    because the client sends them anew each turn.
     """
 
     window: int
@@ -37,20 +41,21 @@ class Budget:
     threshold: int
     fixed: int
     ratios: Ratios = Ratios()
+    held: int = 0
 
     @property
     def room(self) -> int:
         """
         What the threshold leaves for the conversation itself.
         """
-        return max(self.threshold - self.fixed, 0)
+        return max(self.threshold - self.fixed - self.held, 0)
 
     @property
     def target(self) -> int:
         """
         The size aimed at after a compaction.
         """
-        return self.fixed + int(self.ratios.target * self.room)
+        return self.fixed + self.held + int(self.ratios.target * self.room)
 
     @property
     def tail(self) -> int:
@@ -66,6 +71,14 @@ class Budget:
         """
         return int(self.tail * CEILING)
 
+    def holding(self, tokens: int) -> Self:
+        """
+        Return the budget beside rows of *tokens* that stay; what the tail has room for needs none of its own.
+        """
+        if tokens <= self.tail:
+            return self
+        return replace(self, held=min(tokens, int(MOST_HELD * self.room)))
+
     def summary(self, middle_tokens: int) -> int:
         """
         Return the size of a model's summary of a middle of *middle_tokens*.
@@ -75,6 +88,6 @@ class Budget:
 
     def summary_ceiling(self, kept_tokens: int) -> int:
         """
-        Return what the target leaves for a summary beside head and tail, but never less than a short one needs.
+        Return what the target leaves for a summary beside head and tail (those held apart), but never less than a short one needs.
         """
-        return max(self.target - self.fixed - kept_tokens, min(400, self.room // 5))
+        return max(self.target - self.fixed - self.held - kept_tokens, min(400, self.room // 5))

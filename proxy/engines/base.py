@@ -43,6 +43,7 @@ class Task:
     budget free for turns still to come, as background preparation needs. *prune_alone* lets pruning do where it
     suffices, which saves a model's work; an extract costs none, and keeps far more of what tools said than stubs.
     *again* is a layout whose rows are to be folded once more, from the originals, its cut and its edits left as they are.
+    *changing* rows at the end will be other ones next time: a layout that covers one of them is never resumed.
     *keep_thinking* says that the upstream misses reasoning that goes, even where nothing else is left to go.
     """
 
@@ -58,6 +59,7 @@ class Task:
     prune_alone: bool = True
     again: Layout | None = None
     keep_thinking: bool = False
+    changing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

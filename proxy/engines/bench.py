@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from proxy.chat.groups import group_starts
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
-from proxy.engines.base import Compaction, Report, Task
+from proxy.engines.base import Compaction, Posture, Report, Task
 from proxy.engines.sizer import Sizer
 from proxy.summaries.base import Summary, SummaryJob
 
@@ -29,6 +30,16 @@ class Bench:
         The layout to build on: the previous one, or the client's own rows.
         """
         return self.task.previous or Layout(head_end=0, cut=0, summary=None)
+
+    @property
+    def stable(self) -> int:
+        """
+        The number of rows that a later turn will have as well, no group split; all rows where nothing else would do.
+        """
+        end = len(self.rows) - self.task.changing
+        if not self.task.changing or self.task.posture is Posture.HARD_FIT:
+            return len(self.rows)
+        return max((start for start in group_starts(self.rows) if start <= end), default=0)
 
     @property
     def limit(self) -> int:

@@ -32,6 +32,8 @@ from proxy.tokens.counter import TokenCounter
 
 MANY_ROWS = 200
 """Longer histories are bounded in a thread."""
+LEAST_FOLDED = 0.25
+"""Of the threshold, what a fold takes in at least where it has to stop at rows that change each turn."""
 
 
 class Compressor(Engine):
@@ -65,7 +67,11 @@ class Compressor(Engine):
     async def _fold(self, bench: Bench, summarize: Summarize) -> Compaction:
         # Each old result of a long history is looked through, which no stream should wait for.
         bounds = await asyncio.to_thread(_bounds, bench) if len(bench.rows) > MANY_ROWS else _bounds(bench)
-        if bounds.cut <= max(bench.base.cut if bench.base.summary else 0, bounds.head_end):
+        nothing = bounds.cut <= max(bench.base.cut if bench.base.summary else 0, bounds.head_end)
+        little = not nothing and not _is_worth_it(bench, bounds)
+        if little and bench.task.posture is Posture.NORMAL:
+            return bench.refused("beside the rows that change each turn there is too little to fold")
+        if nothing or little:
             *_, pruned = _without_model(bench)
             return bench.finished(_fitted(bench, pruned))
         return await self._written(bench, bounds, summarize)
@@ -77,6 +83,19 @@ class Compressor(Engine):
         text = handover.hand_over(text, window=bench.task.budget.window)
         layout = replace(bounds, summary=text, depth=_depth(bench) + 1)
         return bench.finished(_fitted(bench, layout), summary=summary, job=job)
+
+
+def _is_worth_it(bench: Bench, bounds: Layout) -> bool:
+    """
+    Tell whether enough is folded: beside large rows that stay, the threshold alone would have a fold made each turn.
+    """
+    budget = bench.task.budget
+    if not budget.held or bench.task.posture is Posture.HARD_FIT:
+        return True
+    begin = bench.base.cut if bench.base.summary else bounds.head_end
+    before = bench.sizer.tokens(bench.task.previous)
+    least = max(budget.threshold * LEAST_FOLDED, 2 * budget.ratios.minimum_gain * before)
+    return sum(bench.sizer.costs[begin : bounds.cut]) >= least
 
 
 def _may_prune_alone(task: Task) -> bool:
@@ -100,20 +119,21 @@ def _without_model(bench: Bench) -> Iterator[Layout]:
     if bench.task.byte_limit is not None:
         yield fewer_media(base, rows, fits=lambda layout: bench.fits(layout, bench.task.budget.target))
     media = media_edits(rows, range(base.cut, min(frontier, newest)), keep=0)
-    yield with_edits(base, (*prune_edits(rows, start=base.cut, frontier=frontier), *media))
+    yield with_edits(base, (*prune_edits(rows[: bench.stable], start=base.cut, frontier=frontier), *media))
 
 
 def _frontier(bench: Bench) -> int:
     task = bench.task
     if task.posture is not Posture.NORMAL:
         pending = pending_round(bench.rows)
-        return pending.start if pending else max(len(bench.rows) - 1, 0)
-    return prune_frontier(
+        return min(pending.start if pending else max(len(bench.rows) - 1, 0), bench.stable)
+    frontier = prune_frontier(
         bench.rows,
         bench.sizer.costs,
         protect_last=task.budget.ratios.protect_last,
         ceiling=task.budget.tail_ceiling,
     )
+    return min(frontier, bench.stable)
 
 
 def _newest_media(rows: list[Message]) -> int:
@@ -152,10 +172,18 @@ def _costs_after(bench: Bench, layout: Layout) -> list[int]:
 
 def _tail_start(bench: Bench, costs: list[int]) -> int:
     budget, rows = bench.task.budget, bench.rows
-    if bench.task.posture is Posture.NORMAL:
-        tail = max(budget.tail - bench.task.keep_growing, 0)
-        return tail_start(rows, costs, TailRule(tail, budget.tail_ceiling - bench.task.keep_growing))
-    if bench.task.posture is Posture.SQUEEZE:
+    if budget.held:
+        # Rows that stay are beside the tail, as system rows are: it is the newest of the others.
+        rows = rows[: bench.stable]
+    return min(_walked(bench.task, rows, costs[: len(rows)]), bench.stable)
+
+
+def _walked(task: Task, rows: list[Message], costs: list[int]) -> int:
+    budget = task.budget
+    if task.posture is Posture.NORMAL:
+        tail = max(budget.tail - task.keep_growing, 0)
+        return tail_start(rows, costs, TailRule(tail, budget.tail_ceiling - task.keep_growing))
+    if task.posture is Posture.SQUEEZE:
         return tail_start(rows, costs, TailRule(budget.tail // 2, budget.tail, rows=1, user_rounds=1))
     return _newest_turn(rows)
 
@@ -177,7 +205,8 @@ def _summary_job(bench: Bench, bounds: Layout) -> SummaryJob:
     rows, budget, base = bench.rows, bench.task.budget, bench.base
     folding = base.summary is not None and _depth(bench) > 0
     fresh = [*rows[: base.head_end], *rows[base.cut : bounds.cut]] if folding else rows[bounds.head_end : bounds.cut]
-    ceiling = budget.summary_ceiling(bench.sizer.tokens(bounds) - budget.fixed)
+    apart = sum(bench.sizer.costs[bench.stable :]) if budget.held else 0
+    ceiling = budget.summary_ceiling(bench.sizer.tokens(bounds) - budget.fixed - apart)
     middle = sum(bench.sizer.costs[bounds.head_end : bounds.cut])
     return SummaryJob(
         originals=rows[bounds.head_end : bounds.cut],

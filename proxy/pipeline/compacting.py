@@ -119,9 +119,12 @@ class Compacting:
         frontier = prune_frontier(
             scene.rows, size.costs, protect_last=budget.ratios.protect_last, ceiling=budget.tail_ceiling
         )
-        moved = with_edits(layout, prune_edits(scene.rows, start=layout.cut, frontier=frontier))
+        stable = scene.rows[: len(scene.rows) - scene.known.changing]
+        moved = with_edits(layout, prune_edits(stable, start=layout.cut, frontier=min(frontier, len(stable))))
         before, after = size.tokens(scene.resumed), size.tokens(moved)
-        small = after < (budget.target + budget.threshold) // 2
+        # What rows that stay take beyond their share says nothing against the layout: no other would be smaller.
+        apart = max(sum(size.costs[len(stable) :]) - budget.held, 0) if budget.held else 0
+        small = after - apart < (budget.target + budget.threshold) // 2 and after <= budget.usable
         if not small or before - after < budget.ratios.minimum_gain * before:
             return None
         return Compaction(moved, Report(before, after, folded=moved.cut - moved.head_end))

@@ -59,15 +59,18 @@ class Known:
     """
     The records that apply to a request: the one in force (*live*), a newer one that waits (*pending*), and the best
     one made for another model (*foreign*).
+
+    *changing* is the number of rows at the end that this client will send otherwise next time.
     """
 
     live: Record | None = None
     pending: Record | None = None
     foreign: Record | None = None
+    changing: int = 0
 
 
-LookedUp = Callable[[Identity, Iterable[Record]], None]
-"""Told of every look-up: whose, and the records that fit."""
+LookedUp = Callable[[Identity, Iterable[Record]], int]
+"""Told of every look-up: whose, and the records that fit; answers how many of the last rows will change."""
 
 
 class Conversations:
@@ -95,8 +98,8 @@ class Conversations:
             pending = None
         self._metrics.lookups.labels("pending" if pending else "hit" if live else "miss").inc()
         foreign = _longest(record for record in fitting if record.model != identity.model and not record.pending)
-        guarded("watch habits", lambda: self._looked_up(identity, fitting), otherwise=None)
-        return Known(live, pending, foreign)
+        changing = guarded("watch habits", lambda: self._looked_up(identity, fitting), otherwise=0)
+        return Known(live, pending, foreign, min(changing, len(rows) - 1))
 
     async def _fitting(self, identity: Identity, rows: Sequence[Message]) -> list[Record]:
         """

@@ -99,5 +99,6 @@ def engine_task(exchange: Exchange, scene: Scene, demand: Demand, layout: Layout
         focus=exchange.directives.focus,
         rederive_depth=exchange.compaction.rederive_depth,
         keep_thinking=scene.strict,
+        changing=scene.known.changing,
         prune_alone=exchange.compaction.summarizer.kind != "extractive",
     )

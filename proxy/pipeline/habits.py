@@ -57,9 +57,9 @@ class Habits:
         self._noted: OrderedDict[str, None] = OrderedDict()
         self._writing = asyncio.Lock()
 
-    def looked_up(self, identity: Identity, found: Iterable[Record]) -> None:
+    def looked_up(self, identity: Identity, found: Iterable[Record]) -> int:
         """
-        Take in that a history came along, and which records it found.
+        Take in that a history came along, and which records it found; return how many of its last rows will change.
         """
         self._compare(identity)
         fresh = [record.key for record in found if record.key not in self._noted]
@@ -67,6 +67,7 @@ class Habits:
             _note(self._noted, key, None)
         if fresh:
             self._tasks.start(self._resumed(identity.client, fresh), name="spending")
+        return self._divergences.changing(identity.client)
 
     def bought(self, identity: Identity, record: Record, *, rest: float) -> None:
         """

@@ -29,7 +29,7 @@ from proxy.pipeline.knowledge import Knowledge
 from proxy.pipeline.output_limits import OutputLimits
 from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.prepare import Preparation
-from proxy.pipeline.scene import Scene, make_budget
+from proxy.pipeline.scene import Scene, beside_changing_rows, make_budget
 from proxy.pipeline.smallness import LARGE_BYTES, Smallness
 from proxy.pipeline.usage import usage_wish
 from proxy.pipeline.viewing import OFF_LOOP_BYTES
@@ -164,6 +164,7 @@ class Planner:
         worth = total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
         if worth or window is not None or self._conversations.marks or self._small.over_bytes(exchange, request.body):
             known = await self._conversations.known(identity, rows)
+            budget = beside_changing_rows(budget, known, running)
         strict = strict or self._strict(exchange, request.model)
         extra = usage_wish(request, exchange.compaction.ask_usage, refused=self._refuses_usage(exchange, request.model))
         return Scene(request, system, rows, fixed, total, scale, found, budget, identity, known, strict, extra)

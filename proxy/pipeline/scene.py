@@ -95,6 +95,13 @@ class Scene:
         return messages
 
 
+def beside_changing_rows(budget: Budget, known: Known, running: Sequence[int]) -> Budget:
+    """
+    Return the budget beside the rows that the client sends anew each turn; *running* are the tokens up to each row.
+    """
+    return budget.holding(running[-1] - running[-1 - known.changing]) if known.changing else budget
+
+
 def most_and_start(
     settings: CompactionSettings, *, window: int, asked_output: int | None, scale: float
 ) -> tuple[int, int]:

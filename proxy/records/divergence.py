@@ -10,25 +10,40 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from proxy.records.identity import divergence
 from proxy.records.record import DIGEST_BYTES
 
 MOST_CLIENTS = 512
-CHAINS = 4
-"""Conversations of one client that are remembered: it may hold several at a time."""
+CHAINS = 16
+"""Histories of one client that are remembered: it may hold several conversations at a time."""
+LONGEST_TAIL = 8
+"""Rows that a client may send anew at the end of each request; who changes more edits or forks."""
+TURNS = 4
+"""Turns by which it is judged whether the end of a history changes as a rule."""
 _WORDS = DIGEST_BYTES // 8  # of which the first one is remembered
 
 Chain = Sequence[int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """
+    A history as its *chain* of numbers, and how many rows at the end of each of the last turns were other ones later.
+    """
+
+    chain: Chain
+    tails: tuple[int, ...] = ()
+
+
 class Divergences:
     """
-    Remembers the last histories of each client, as numbers; about 20 KB for a client with long ones.
+    Remembers the last histories of each client, as numbers; about 5 KB for each of 600 rows.
     """
 
     def __init__(self) -> None:
-        self._chains: OrderedDict[str, deque[Chain]] = OrderedDict()
+        self._chains: OrderedDict[str, deque[_Seen]] = OrderedDict()
 
     def row(self, client: str, digests: Sequence[str]) -> int | None:
         """
@@ -38,18 +53,44 @@ class Divergences:
         """
         chains = self._of(client)
         new = array("Q", bytes.fromhex("".join(digests)))[::_WORDS]
-        nearest = max(chains, key=lambda chain: divergence(chain, new), default=None)
-        shared = 0 if nearest is None else divergence(nearest, new)
-        goes_on = nearest is not None and shared == min(len(nearest), len(new))
-        if nearest is not None and goes_on:
+        # Of several that share as much, the newest knows most of the client's ways.
+        nearest = max(reversed(chains), key=lambda seen: divergence(seen.chain, new), default=None)
+        if nearest is None:
+            chains.append(_Seen(new))
+            return None
+        shared = divergence(nearest.chain, new)
+        goes_on = shared == min(len(nearest.chain), len(new))
+        if goes_on:
             # Its newer state takes the place of the older one; a fork is remembered beside it.
             chains.remove(nearest)
-        chains.append(new)
-        return None if nearest is None or goes_on else shared
+        chains.append(_Seen(new, _tails(nearest, shared, len(new))))
+        return None if goes_on else shared
 
-    def _of(self, client: str) -> deque[Chain]:
+    def changing(self, client: str) -> int:
+        """
+        Return how many rows at the end of the history of *client* that came last will be other ones in its next turn.
+
+        0 where most turns only append: one edit is no habit.
+        """
+        chains = self._chains.get(client)
+        tails = [tail for tail in chains[-1].tails if tail] if chains else []
+        return max(tails) if len(tails) > 1 else 0
+
+    def _of(self, client: str) -> deque[_Seen]:
         chains = self._chains.setdefault(client, deque(maxlen=CHAINS))
         self._chains.move_to_end(client)
         if len(self._chains) > MOST_CLIENTS:
             self._chains.popitem(last=False)
         return chains
+
+
+def _tails(before: _Seen, shared: int, rows: int) -> tuple[int, ...]:
+    """
+    Return the tails of a history of *rows* rows that shares *shared* of them with *before*.
+    """
+    if shared == rows:
+        return before.tails  # the same once more, or cut short: that tells nothing
+    tail = len(before.chain) - shared
+    if tail > LONGEST_TAIL or tail >= shared:
+        return ()
+    return (*before.tails, tail)[-TURNS:]

@@ -22,7 +22,7 @@ from proxy.engines.base import Compaction
 from proxy.engines.window import Window
 from proxy.simulator.rules import introduced
 from tests.property.strategies import conversations, turns
-from tests.support.folding import COUNTER, Scribe, passes, sent
+from tests.support.folding import COUNTER, Scribe, budget, compact, passes, sent
 
 Row = dict[str, Any]
 
@@ -226,3 +226,43 @@ def test_a_summary_of_any_length_is_cut_to_its_ceiling(fold, size):
 
     if best is not None and best.layout is not None:
         assert 3 + COUNTER.messages(sent(best.layout, rows)) <= usable
+
+
+@st.composite
+def rewritten(draw: st.DrawFn) -> tuple[list[Row], int, dict[str, Any]]:
+    """
+    Return a conversation, a window, and what is known of the rows at its end that change each turn.
+    """
+    rows, window = draw(folds())
+    changing = draw(st.integers(1, 8)) % len(rows)
+    held = COUNTER.messages(rows[len(rows) - changing :])
+    return rows, window, {"changing": changing, "budget": budget(window, fixed=3).holding(held)}
+
+
+@PURE
+@given(rewritten())
+def test_no_layout_covers_a_row_that_changes_each_turn(fold):
+    """
+    A cut, a stub or a restated ask there would be worth nothing in the next turn.
+    """
+    rows, window, known = fold
+    layout = asyncio.run(compact(rows, window, **known)).layout
+    if layout is None:
+        return
+
+    assert layout.covered <= len(rows) - known["changing"]
+
+
+@PURE
+@given(rewritten())
+def test_rows_that_change_each_turn_do_not_stand_in_the_way(fold):
+    """
+    What can fit fits with them, too, and keeps the rules.
+    """
+    rows, window, known = fold
+    best = made(rows, window, **known)
+    planned = rows if best is None or best.layout is None else sent(best.layout, rows)
+
+    validate(planned, rows)
+    assert introduced(rows, planned) == {}
+    assert 3 + COUNTER.messages(planned) <= window - min(4_096, window // 10)

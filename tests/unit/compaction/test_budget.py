@@ -88,3 +88,32 @@ def test_ratios_shape_the_target_and_the_tail():
     budget = Budget(window=200_000, usable=196_000, threshold=100_000, fixed=0, ratios=ratios)
 
     assert (budget.target, budget.tail) == (50_000, 10_000)
+
+
+def test_rows_that_stay_are_beside_the_target_as_the_fixed_part_is() -> None:
+    """
+    F + held + 0.40 x what is left; tail and summary are shares of that, too.
+    """
+    budget = Budget(window=200_000, usable=196_000, threshold=100_000, fixed=10_000).holding(50_000)
+
+    assert (budget.room, budget.target) == (40_000, 76_000)
+    assert budget.tail == int(40_000 * 0.4 * 0.6)
+    assert budget.summary_ceiling(6_000) == 10_000
+
+
+def test_rows_that_the_tail_has_room_for_change_nothing() -> None:
+    """
+    They are kept anyway.
+    """
+    budget = Budget(window=200_000, usable=196_000, threshold=100_000, fixed=10_000)
+
+    assert budget.holding(budget.tail) == budget
+
+
+def test_rows_that_stay_never_take_all_the_room() -> None:
+    """
+    However large they are, a quarter of it is left to what is folded.
+    """
+    budget = Budget(window=200_000, usable=196_000, threshold=100_000, fixed=20_000).holding(500_000)
+
+    assert budget.room == 20_000

@@ -2,7 +2,7 @@
 Where a history first differs from an earlier one of the same client.
 """
 
-from proxy.records.divergence import CHAINS, MOST_CLIENTS, Divergences
+from proxy.records.divergence import CHAINS, LONGEST_TAIL, MOST_CLIENTS, Divergences
 from proxy.records.identity import prefix_digests
 from tests.support.conversations import assistant, user
 
@@ -55,6 +55,67 @@ def test_another_conversation_shares_no_row() -> None:
     Nothing can be told but that.
     """
     assert rows("abcd", "xyz") == [None, 0]
+
+
+def changing(*histories: str) -> int:
+    """
+    Return how many rows are expected to change after these histories, a letter a row.
+    """
+    watch = Divergences()
+    for history in histories:
+        watch.row("client", digests(*history))
+    return watch.changing("client")
+
+
+def test_an_end_that_is_another_each_turn_is_a_habit_from_the_second_time_on() -> None:
+    """
+    Two rows at the end, which a later turn does not have: seen twice they are expected again.
+    """
+    turns = ("abcdFu", "abcdefGv", "abcdefghHw")
+
+    assert [changing(*turns[:count]) for count in (0, 1, 2, 3)] == [0, 0, 0, 2]
+
+
+def test_the_same_turn_sent_again_is_no_turn() -> None:
+    """
+    Nor is one cut short: neither tells anything of the end.
+    """
+    assert changing("abcdFu", "abcdefGv", "abcdefGv", "abcdefghHw", "abcdefghHw", "abcd") == 2
+
+
+def test_the_longest_end_of_the_last_turns_counts() -> None:
+    """
+    A reminder that comes now and then.
+    """
+    assert changing("abcdFu", "abcdefGv", "abcdefghHrw", "abcdefghijIx") == 3
+
+
+def test_one_edit_is_no_habit_and_appending_ends_one() -> None:
+    """
+    What somebody does by hand, and a client that changes its ways.
+    """
+    assert changing("abcdef", "abcdXY", "abcdXYgh", "abcdXYghij") == 0
+    assert changing("abcdFu", "abcdefGv", "abcdefghHw", "abcdefghHwi", "abcdefghHwij", "abcdefghHwijk") == 0
+
+
+def test_large_edits_and_forks_are_no_ends() -> None:
+    """
+    Too many rows, or more than stay the same: sessions that share their first rows.
+    """
+    long, end = "abcdefghijklmnopq", "QRSTUVWXYZ"[: LONGEST_TAIL + 1]
+
+    assert changing(*(long + end[number:] + end[:number] for number in range(4))) == 0
+    assert changing("abXYZ", "abUVW", "abRST") == 0
+
+
+def test_a_fork_of_a_habitual_conversation_has_its_habit() -> None:
+    """
+    The branch is the same client's; an unrelated conversation begins without.
+    """
+    turns = ("abcdFu", "abcdefGv", "abcdefghHw")
+
+    assert changing(*turns, "abcdefghXY") == 2
+    assert changing(*turns, "zyxw") == 0
 
 
 def test_clients_are_kept_apart_and_bounded() -> None:
