@@ -14,7 +14,7 @@ import structlog
 
 from proxy.errors import BadRequestError
 from proxy.server.body import Body, Chunked, Counted
-from proxy.server.failures import NO_RETRY, answer_for, refusal
+from proxy.server.failures import NO_RETRY, answer_for, place_of, refusal
 from proxy.server.flow import Flow
 from proxy.server.head import CHUNKED, Head, broken, stray
 from proxy.server.patience import Patience
@@ -43,6 +43,7 @@ class Connection(asyncio.Protocol):
         self._head: Head | None = Head(connections.head_limit)
         self._request: Request | None = None
         self._held = b""
+        self._due = False
         self._take: Callable[[bytes], None] = self._take_head
         self.task: asyncio.Task[bool] | None = None
 
@@ -63,6 +64,13 @@ class Connection(asyncio.Protocol):
         Hand *data* to whoever is to have it.
         """
         self._take(data)
+
+    def eof_received(self) -> None:
+        """
+        Take half a close for a whole one, and at once: what the client has not read yet would keep its request running.
+        """
+        if self.task is not None:
+            self.task.cancel()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """
@@ -88,6 +96,8 @@ class Connection(asyncio.Protocol):
         Note that the client has caught up.
         """
         self.flow.resume()
+        if self._due and not self.flow.transport.is_closing():
+            self._next()
 
     def hand_over(self, take: Callable[[bytes], None]) -> bytes:
         """
@@ -210,7 +220,7 @@ class Connection(asyncio.Protocol):
             # Its client left in the moment in which the answer came: that is no fault of anybody's.
             return False
         # Not its text, which may be the client's.
-        _LOG.error("edge.fault", error=type(fault).__name__, where=_place(fault))
+        _LOG.error("edge.fault", error=type(fault).__name__, where=place_of(fault))
         if request.answered:
             self.flow.break_off(reset=request.close_delimited)
         else:
@@ -220,8 +230,11 @@ class Connection(asyncio.Protocol):
 
     def _next(self) -> None:
         """
-        Turn to the next request, which may have come already.
+        Turn to the next request, which may have come already; one whose client does not read its answers has to wait.
         """
+        self._due = self.flow.paused
+        if self._due:
+            return
         self._request = None
         self._take = self._take_head
         self._patience.allow(_IDLE_SECONDS, self.close)
@@ -284,10 +297,3 @@ class Connections:
                 await asyncio.wait_for(self._empty.wait(), patience)
         for one in tuple(self.opened):
             one.flow.transport.abort()
-
-
-def _place(exc: BaseException) -> str:
-    trace = exc.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

@@ -61,6 +61,16 @@ def error_event(status: int, body: bytes) -> bytes:
     return data_event({"error": shaped})
 
 
+def place_of(exc: BaseException) -> str:
+    """
+    Return the file and line in which *exc* was raised.
+    """
+    trace = exc.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+
+
 def _error_in(body: bytes) -> dict[str, object]:
     try:
         data = loads(body)

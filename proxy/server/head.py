@@ -31,6 +31,7 @@ Two of one of these, and two servers could read two requests.
 _WATCHED = _ONCE | {b"expect", b"upgrade", b"sec-websocket-key1"}
 _CONNECT = "CONNECT"
 _VERSIONS = ("1.1", "1.0")
+_MOST_DIGITS = 19
 
 
 class Head:
@@ -163,7 +164,8 @@ class Head:
         coding = told.get(b"transfer-encoding")
         if coding is not None and (not modern or coding.lower() != b"chunked" or b"content-length" in told):
             raise broken()
-        if not told.get(b"content-length", b"0").isdigit():
+        length = told.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > _MOST_DIGITS:
             raise broken()
 
 

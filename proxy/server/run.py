@@ -58,12 +58,15 @@ class Listening:
         """
         Stop accepting, give running exchanges *drain* seconds to end, then cut them.
         """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + drain
         self._edge.draining = True
         for server in self._servers:
             server.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._edge.idle.wait(), drain)
-        await self._connections.close(_LAST_SECONDS)
+        # An answer that has been written is not with its client yet.
+        await self._connections.close(max(until - loop.time(), _LAST_SECONDS))
 
 
 def _ignore() -> None:

@@ -12,12 +12,12 @@ from proxy.errors import UpstreamError
 from proxy.upstream.addresses import Addresses
 from proxy.upstream.connection import Connection
 from proxy.upstream.exchange import Exchange
-from proxy.upstream.faults import ForwardProxyError, no_http, unreachable
+from proxy.upstream.faults import ForwardProxyError, unreachable
 from proxy.upstream.headers import response_headers
 from proxy.upstream.pool import Pool
 from proxy.upstream.request import head_of, send_bytes, start_stream
 from proxy.upstream.settings import UpstreamSettings
-from proxy.upstream.tunnel import Switched, asks_upgrade
+from proxy.upstream.tunnel import Switched
 from proxy.upstream.way import way_to
 from proxy.upstream.wire import Answer, Outgoing
 
@@ -77,14 +77,14 @@ class UpstreamClient:
         if connection is not None:
             exchange = _asked(connection, pool, outgoing, head)
             try:
-                return await _answer(exchange, outgoing)
+                return await _answer(exchange)
             except UpstreamError:
                 # A kept-alive connection that the upstream was just closing. A POST may have been read, and is not
                 # sent twice.
                 if not exchange.unanswered or outgoing.method not in _IDEMPOTENT or outgoing.body:
                     raise
         connection = await pool.connect(outgoing.upstream)
-        return await _answer(_asked(connection, pool, outgoing, head), outgoing)
+        return await _answer(_asked(connection, pool, outgoing, head))
 
     async def close(self) -> None:
         """
@@ -119,7 +119,7 @@ def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) 
     """
     Write a request, or what can be written of it at once.
     """
-    exchange = Exchange(outgoing.upstream, outgoing.method, connection, pool)
+    exchange = Exchange(outgoing, connection, pool)
     body = outgoing.body
     if isinstance(body, bytes):
         send_bytes(connection, head, body)
@@ -128,7 +128,7 @@ def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) 
     return exchange
 
 
-async def _answer(exchange: Exchange, outgoing: Outgoing) -> Answer:
+async def _answer(exchange: Exchange) -> Answer:
     try:
         await exchange.answered()
     except BaseException:
@@ -136,9 +136,5 @@ async def _answer(exchange: Exchange, outgoing: Outgoing) -> Answer:
         raise
     reason = exchange.reason.decode("utf-8", "surrogateescape")
     if exchange.tunnel is not None:
-        switched = Switched(reason, exchange.headers, *exchange.tunnel)
-        if not asks_upgrade(outgoing.headers):
-            switched.close()
-            raise no_http(outgoing.upstream)
-        return switched
+        return Switched(reason, exchange.headers, *exchange.tunnel)
     return Answer(exchange.status, reason, response_headers(exchange.headers), exchange, close=exchange.close)

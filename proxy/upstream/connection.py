@@ -89,7 +89,8 @@ class Connection(asyncio.Protocol):
         """
         Let nobody wait for a connection that is gone.
         """
-        if exc is not None and self.transport.get_extra_info("ssl_object") is None:
+        # Behind a forward proxy it may be lost before it was made.
+        if self.receiver is not None and exc is not None and self.transport.get_extra_info("ssl_object") is None:
             self._hear_the_rest()
         if self.receiver is not None:
             self.receiver.feed_eof(exc)

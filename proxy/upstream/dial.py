@@ -17,6 +17,7 @@ from proxy.upstream.way import Way
 
 _SECOND_ADDRESS_AFTER = 0.25
 _LONGEST_HEAD = 64 * 1024
+_STATUS_DIGITS = 3
 
 
 async def dial(way: Way, addresses: Addresses, connection: Connection) -> None:
@@ -105,12 +106,12 @@ class _Opening(asyncio.Protocol):
 
     def _judge(self, line: list[bytes]) -> None:
         status = line[1].decode("latin-1") if len(line) > 1 and line[0].startswith(b"HTTP/1.") else ""
-        if status.startswith("2"):
-            self.opened.set_result(None)
-        elif status.isdecimal():
-            self._refuse(f"the forward proxy answered {int(status)}")
-        else:
+        if len(status) != _STATUS_DIGITS or not status.isdecimal():
             self._refuse("the forward proxy's answer is no HTTP")
+        elif status.startswith("2"):
+            self.opened.set_result(None)
+        else:
+            self._refuse(f"the forward proxy answered {status}")
 
     def _refuse(self, why: str) -> None:
         if not self.opened.done():

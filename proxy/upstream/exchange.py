@@ -14,7 +14,7 @@ from proxy.upstream.faults import broken, no_http
 from proxy.upstream.parsing import SWITCHING, Parsing
 from proxy.upstream.pool import Pool
 from proxy.upstream.tunnel import Feed
-from proxy.upstream.wire import ReadyChunks
+from proxy.upstream.wire import Outgoing, ReadyChunks
 
 _MOST_QUIET = 512 * 1024
 """
@@ -32,10 +32,10 @@ class Exchange(Parsing, ReadyChunks):
 
     __slots__ = ("_connection", "_fault", "_pool", "_upload", "_upstream", "_waiter", "tunnel")
 
-    def __init__(self, upstream: str, method: str, connection: Connection, pool: Pool) -> None:
-        super().__init__(method)
+    def __init__(self, outgoing: Outgoing, connection: Connection, pool: Pool) -> None:
+        super().__init__(outgoing.method, outgoing.headers)
         self.tunnel: tuple[Connection, Feed] | None = None
-        self._upstream = upstream
+        self._upstream = outgoing.upstream
         self._connection: Connection | None = connection
         self._pool = pool
         self._fault: ProxyError | None = None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from httptools import HttpResponseParser
 
+from proxy.upstream.tunnel import WEBSOCKET, asks_upgrade
 from proxy.upstream.wire import Headers, header
 
 _MOST_HEADERS = 512
@@ -16,10 +17,11 @@ class Parsing:
     """
     Takes status, headers and pieces of the body from a parser of its own; *over* says that the answer is complete.
 
-    Informational answers leave no trace. *quiet* counts bytes since the last of a body.
+    Informational answers leave no trace. *quiet* counts bytes since the last of a body. *asked* are the request's headers.
     """
 
     __slots__ = (
+        "asked",
         "chunks",
         "headers",
         "is_head",
@@ -33,7 +35,8 @@ class Parsing:
         "unread",
     )
 
-    def __init__(self, method: str) -> None:
+    def __init__(self, method: str, asked: Headers) -> None:
+        self.asked = asked
         self.status = 0
         self.reason = b""
         self.headers: Headers = ()
@@ -83,6 +86,8 @@ class Parsing:
             self.raw.clear()
             self.reason = b""
             return
+        if status < 100 or (status == SWITCHING and not self._may_switch()):
+            raise ValueError("no answer to this request")
         self.headers = tuple(
             [
                 (name.decode("utf-8", "surrogateescape"), value.rstrip(b" \t").decode("utf-8", "surrogateescape"))
@@ -119,6 +124,14 @@ class Parsing:
         if codings is not None:
             return codings.rpartition(",")[2].strip().lower() != "chunked"
         return header(self.headers, "content-length") is None
+
+    def _may_switch(self) -> bool:
+        """
+        Tell whether the answer goes on as what was asked for.
+        """
+        return asks_upgrade(self.asked) and any(
+            name.lower() == b"upgrade" and value.strip().lower() == WEBSOCKET for name, value in self.raw
+        )
 
     def _complete(self, parser: HttpResponseParser) -> None:
         self.over = True

@@ -11,6 +11,7 @@ from proxy.upstream.headers import response_headers
 from proxy.upstream.wire import Answer, Headers, Prefixed, header
 
 UPGRADE: Headers = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
+WEBSOCKET = b"websocket"
 _BUFFERED = 64 * 1024
 
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from proxy.server.settings import LimitsSettings
-from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, plain, world
+from tests.support.edge import CHAT, STREAM_HEAD, chunk, never_blocks, plain, says, world
 
 pytestmark = pytest.mark.usefixtures("never_blocks")
 __all__ = ["never_blocks"]
@@ -129,6 +129,52 @@ async def test_half_a_close_is_leaving():
         assert await client.reader.read() == b""
 
 
+@pytest.mark.parametrize("target", [CHAT, "/v1/files"])
+async def test_half_a_close_is_leaving_however_much_is_unread(target):
+    """
+    A client that has stopped to read cannot keep the model at work by what still waits for it.
+    """
+
+    async def pour(request, reader, writer):
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        while True:
+            writer.write(b"a" * 65_536)
+            await writer.drain()
+
+    async with world(pour) as w:
+        client = await w.client()
+        line = await w.narrowed(client)
+        await client.send(b"POST %b HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\n\r\n{}" % target.encode())
+        await w.upstream.arrived.wait()
+        while not line.flow.paused:
+            await asyncio.sleep(0.01)
+        client.writer.write_eof()
+
+        await asyncio.wait_for(w.upstream.left.wait(), 1)
+        client.writer.transport.abort()
+
+
+async def test_a_client_that_does_not_read_its_answers_is_asked_for_no_more_of_them():
+    """
+    However many requests it has written: what waits to be sent stays small, and all are answered once it reads.
+    """
+    asked = 5_000
+    last = b"GET /healthz HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n"
+    async with world() as w:
+        client = await w.client()
+        line = await w.narrowed(client)
+        client.writer.write(b"GET /healthz HTTP/1.1\r\nHost: p\r\n\r\n" * asked + last)
+        while not line.flow.paused:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)
+        most = line.flow.transport.get_write_buffer_size()
+        client.writer.transport.resume_reading()
+        answers = await asyncio.wait_for(client.reader.read(), 30)
+
+        assert most < 100_000
+        assert answers.count(b"HTTP/1.1 200 OK\r\n") == asked + 1
+
+
 HANDSHAKE = b"GET /v1/realtime HTTP/1.1\r\nHost: p\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
@@ -181,20 +227,29 @@ async def test_an_offer_of_http_2_is_passed_over(raw):
         assert w.upstream.received[0].header("upgrade") is None
 
 
-async def test_nobody_is_switched_who_did_not_ask():
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("protocol", [b"", b"Upgrade: websocket\r\n", b"Upgrade: h2c\r\n"])
+async def test_nobody_is_switched_who_did_not_ask(method, protocol):
     """
-    An upstream that speaks another protocol unasked breaks the connection.
+    An upstream that speaks another protocol unasked has given no answer, and its connection ends.
     """
-    async with world(lambda request, reader, writer: plain_switch(writer)) as w:
+    switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n%b\r\nframes" % protocol
+    async with world(says(switch)) as w:
+        answer = await w.ask(method, CHAT, body=b"{}" if method == "POST" else None)
+
+        assert (answer.status, answer.complete) == (502, True)
+        await asyncio.wait_for(w.upstream.left.wait(), 1)
+
+
+async def test_nobody_is_switched_to_what_was_not_asked_for():
+    """
+    A client that asked for WebSocket is not given HTTP/2.
+    """
+    async with world(says(SWITCH.replace(b"websocket", b"h2c") + b"frames")) as w:
         client = await w.client()
-        await client.send(post())
+        await client.send(HANDSHAKE)
 
-        assert b"101" not in await client.reader.read()
-
-
-async def plain_switch(writer):
-    writer.write(SWITCH + b"frames")
-    await writer.drain()
+        assert (await client.answer()).status == 502
 
 
 @pytest.mark.parametrize(
@@ -332,9 +387,10 @@ async def test_a_broken_upload_is_the_clients_mistake(body):
         b"POST /v1/files HTTP/1.1\r\nHost: p\r\nContent-Length: +2\r\n\r\n{}",
         b"POST /v1/files HTTP/1.1\r\nHost: p\r\nContent-Length: 2, 2\r\n\r\n{}",
         b"POST /v1/files HTTP/1.1\r\nHost: p\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+        b"POST /v1/files HTTP/1.1\r\nHost: p\r\nContent-Length: %b2\r\n\r\n{}" % (b"0" * 5_000),
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
-    ids=range(20),
+    ids=range(21),
 )
 async def test_what_is_not_plainly_one_request_is_refused(raw):
     """

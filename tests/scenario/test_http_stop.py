@@ -5,6 +5,7 @@ The process: signals, and ports that workers share.
 import asyncio
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
@@ -70,6 +71,34 @@ async def test_an_answer_begun_before_the_end_says_that_it_is_the_last():
         await stopping
 
         assert (answer.status, answer.header("connection")) == (200, "close")
+
+
+async def test_an_answer_that_is_still_on_its_way_at_the_end_is_whole():
+    """
+    What has been written is not with a slow client yet, and the drain is for that, too.
+    """
+    body = b"a" * 50_000
+    async with world(plain(body)) as w:
+        narrow = socket.socket()
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        narrow.connect(("127.0.0.1", w.port))
+        reader, writer = await asyncio.open_connection(sock=narrow, limit=4096)
+        while not (opened := w.listening._connections.opened):
+            await asyncio.sleep(0.01)
+        (line,) = opened
+        line.flow.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        writer.write(b"GET /v1/models HTTP/1.1\r\nHost: p\r\n\r\n")
+        await w.upstream.arrived.wait()
+        while w.edge.inflight:
+            await asyncio.sleep(0.01)
+        assert line.flow.transport.get_write_buffer_size() > 10_000
+        stopping = asyncio.ensure_future(w.listening.stop(drain=30))
+        await asyncio.sleep(0.5)
+        got = await asyncio.wait_for(reader.read(), 20)
+        await stopping
+        writer.close()
+
+        assert got.partition(b"\r\n\r\n")[2] == body
 
 
 async def test_lets_workers_share_a_port():

@@ -5,6 +5,7 @@ A raw upstream, a raw client, and the proxy's edge between them: bytes are compa
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +16,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from proxy.server.app import Edge
+from proxy.server.connection import Connection
 from proxy.server.run import Listening
 from proxy.server.settings import LimitsSettings
 from proxy.upstream.client import UpstreamClient
@@ -228,6 +230,21 @@ class World:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**20)
         self.clients.append(RawClient(reader, writer))
         return self.clients[-1]
+
+    async def narrowed(self, client: RawClient) -> Connection:
+        """
+        Let little of what *client* does not read find room on its way, and return the edge's side of its connection.
+        """
+        client.writer.transport.pause_reading()
+        client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        name = client.writer.get_extra_info("sockname")
+        while True:
+            for line in tuple(self.listening._connections.opened):
+                transport = line.flow.transport
+                if transport.get_extra_info("peername") == name:
+                    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+                    return line
+            await asyncio.sleep(0.01)
 
     async def ask(self, method: str, target: str, *, headers: bytes = b"", body: bytes | None = None) -> Answered:
         return await (await self.client()).ask(method, target, headers=headers, body=body)

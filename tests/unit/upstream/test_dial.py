@@ -281,3 +281,33 @@ async def test_a_literal_address_needs_no_resolver(resolver):
     found = [(await addresses.Addresses().of(host, 80))[0][0] for host in ("127.0.0.1", "::1")]
 
     assert (found, resolver.asked) == ([socket.AF_INET, socket.AF_INET6], 0)
+
+
+@pytest.mark.parametrize("status", [b"2000", b"4" * 5_000, b"20"])
+async def test_a_status_of_other_than_three_digits_is_no_answer_of_a_forward_proxy(status):
+    """
+    However many they are, it is told at once.
+    """
+    async with forwarding(1, answer=b"HTTP/1.1 %b x\r\n\r\n" % status) as forward:
+        environ = {"https_proxy": f"http://127.0.0.1:{forward.port}"}
+        client = UpstreamClient({"up": UpstreamSettings(base_url=BEHIND)}, environ=environ)
+        with pytest.raises(UpstreamUnreachableError, match="is no HTTP"):
+            await asyncio.wait_for(client.send(Outgoing("up", "GET", BEHIND + "/x", (), b"")), 5)
+        await client.close()
+
+
+async def test_a_certificate_refused_behind_a_forward_proxy_is_all_that_is_told(certificate):
+    """
+    A connection that is lost before it was made is no fault of ours on top.
+    """
+    faults = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context["message"]))
+    async with reached(tls=certificate) as up, forwarding(up.upstream.port) as forward:
+        environ = {"https_proxy": f"http://127.0.0.1:{forward.port}"}
+        client = UpstreamClient({"up": UpstreamSettings(base_url=BEHIND)}, environ=environ)
+        with pytest.raises(UpstreamUnreachableError, match="TLS"):
+            await client.send(Outgoing("up", "GET", BEHIND + "/x", (), b""))
+        await asyncio.sleep(0.1)
+        await client.close()
+
+    assert [fault for fault in faults if "connection_lost" in fault] == []

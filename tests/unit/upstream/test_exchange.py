@@ -50,6 +50,8 @@ async def test_takes_answers_of_careless_servers(raw):
         b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 20_000,
         b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
         b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        b"HTTP/1.1 000 Nothing\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 099 Less\r\nContent-Length: 2\r\n\r\n{}",
     ],
 )
 async def test_refuses_what_is_no_answer(raw):
