@@ -16,7 +16,7 @@ from proxy.records.identity import divergence
 from proxy.records.record import DIGEST_BYTES
 
 MOST_CLIENTS = 512
-CHAINS = 16
+CHAINS = 8
 """Histories of one client that are remembered: it may hold several conversations at a time."""
 LONGEST_TAIL = 8
 """Rows that a client may send anew at the end of each request; who changes more edits or forks."""
@@ -39,7 +39,7 @@ class _Seen:
 
 class Divergences:
     """
-    Remembers the last histories of each client, as numbers; about 5 KB for each of 600 rows.
+    Remembers the last histories of each client, as numbers; about 5 KB for a history of 600 rows.
     """
 
     def __init__(self) -> None:
@@ -60,10 +60,11 @@ class Divergences:
             return None
         shared = divergence(nearest.chain, new)
         goes_on = shared == min(len(nearest.chain), len(new))
-        if goes_on:
+        tails = _tails(nearest, shared, len(new))
+        if goes_on or _habit(tails):
             # Its newer state takes the place of the older one; a fork is remembered beside it.
             chains.remove(nearest)
-        chains.append(_Seen(new, _tails(nearest, shared, len(new))))
+        chains.append(_Seen(new, tails))
         return None if goes_on else shared
 
     def changing(self, client: str) -> int:
@@ -73,8 +74,7 @@ class Divergences:
         0 where most turns only append: one edit is no habit.
         """
         chains = self._chains.get(client)
-        tails = [tail for tail in chains[-1].tails if tail] if chains else []
-        return max(tails) if len(tails) > 1 else 0
+        return _habit(chains[-1].tails) if chains else 0
 
     def _of(self, client: str) -> deque[_Seen]:
         chains = self._chains.setdefault(client, deque(maxlen=CHAINS))
@@ -82,6 +82,10 @@ class Divergences:
         if len(self._chains) > MOST_CLIENTS:
             self._chains.popitem(last=False)
         return chains
+
+
+def _habit(tails: Sequence[int]) -> int:
+    return max(tails) if sum(map(bool, tails)) > 1 else 0
 
 
 def _tails(before: _Seen, shared: int, rows: int) -> tuple[int, ...]:

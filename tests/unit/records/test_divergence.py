@@ -118,6 +118,16 @@ def test_a_fork_of_a_habitual_conversation_has_its_habit() -> None:
     assert changing(*turns, "zyxw") == 0
 
 
+def test_conversations_of_one_client_in_turns_keep_their_habits() -> None:
+    """
+    The older ends of one do not push the others out.
+    """
+    turns = ("abcdFu", "abcdefGv", "abcdefghHw", "abcdefghijIx")
+    sessions = [[str(number) + turn for turn in turns] for number in range(CHAINS - 2)]
+
+    assert changing(*(history for together in zip(*sessions, strict=True) for history in together)) == 2
+
+
 def test_clients_are_kept_apart_and_bounded() -> None:
     """
     Whatever their number, and whatever they hold at a time.
