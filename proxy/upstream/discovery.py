@@ -11,16 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
-
 from proxy.chat.json import dumps, loads
-from proxy.errors import BadRequestError
+from proxy.errors import ProxyError
+from proxy.upstream.client import UpstreamClient
 from proxy.upstream.credentials import CREDENTIALS
-from proxy.upstream.proxies import proxy_for
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.target import UpstreamTarget
-from proxy.upstream.trust import trust
-from proxy.upstream.wire import Headers, Incoming
+from proxy.upstream.wire import Answer, Headers, Incoming
 from proxy.windows.discovery import (
     model_names,
     parse_loaded,
@@ -34,12 +31,14 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 Parser = Callable[[Any, str], int | None]
 FIRST_WAIT = 0.2
 """Seconds that the requests of the first moments may wait for what an upstream says of its window."""
-_TIMEOUT = httpx.Timeout(10.0, connect=5.0)
-_FAULTS = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, BadRequestError)
+_PAGE_SECONDS = 10.0
+_LARGEST_PAGE = 16 * 1024 * 1024
+_FAULTS = (ProxyError, OSError, ValueError)
 _MOST_ENTRIES = 4096
 MOST_AT_ONCE = 16
 """Questions that run at once: names of models and keys come from clients, and each question is half a dozen calls."""
-_JSON = (("Content-Type", "application/json"),)
+_ASKING = (("Accept", "application/json"), ("Accept-Encoding", "identity"), ("User-Agent", "concertina"))
+_JSON = (*_ASKING, ("Content-Type", "application/json"))
 _Key = tuple[str, str, str]
 
 _LOCAL_PAGES: tuple[tuple[str, Parser], ...] = (
@@ -120,7 +119,7 @@ class WindowDiscovery:
         self._times = times or Times()
         self._known: dict[_Key, _Known] = {}
         self._asking: dict[_Key, _Asking] = {}
-        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._client = UpstreamClient(upstreams, environ=self._environ)
         self._closed = False
 
     def renewed(
@@ -189,9 +188,7 @@ class WindowDiscovery:
         Close all connections, and ask nothing any more.
         """
         self._closed = True
-        clients, self._clients = self._clients, {}
-        for client in clients.values():
-            await client.aclose()
+        await self._client.close()
 
     async def _wait(self, asking: _Asking, patience: float) -> None:
         left = asking.since + patience - self._clock()
@@ -244,27 +241,30 @@ class WindowDiscovery:
         if self._closed:
             return None, None
         body = b"" if ask is None else dumps(ask)
-        asked = Incoming("GET" if ask is None else "POST", path, credential if ask is None else _JSON, body)
+        headers = (*credential, *_ASKING) if ask is None else _JSON
+        asked = Incoming("GET" if ask is None else "POST", path, headers, body)
         try:
-            out = self._targets[upstream].outgoing(asked)
-            response = await self._client(upstream).request(
-                out.method, out.url, headers=list(out.headers), content=body or None
-            )
-            return response.status_code, loads(response.content) if response.is_success else None
+            async with asyncio.timeout(_PAGE_SECONDS):
+                answer = await self._client.send(self._targets[upstream].outgoing(asked))
+                page = await _page(answer)
+            return answer.status, loads(page) if 200 <= answer.status < 300 else None
         except _FAULTS:
             return None, None
 
-    def _client(self, upstream: str) -> httpx.AsyncClient:
-        client = self._clients.get(upstream)
-        if client is None:
-            settings = self._targets[upstream].settings
-            proxy = proxy_for(settings.base_url, self._environ)
-            # httpx would read the environment itself, and stumble over networks in NO_PROXY.
-            client = httpx.AsyncClient(
-                timeout=_TIMEOUT, proxy=proxy, verify=trust(settings) or False, trust_env=False, follow_redirects=False
-            )
-            self._clients[upstream] = client
-        return client
+
+async def _page(answer: Answer) -> bytes:
+    """
+    Return the whole body. Raises ``ValueError`` where it is larger than any list of models.
+    """
+    page = bytearray()
+    try:
+        async for chunk in answer.chunks:
+            page += chunk
+            if len(page) > _LARGEST_PAGE:
+                raise ValueError("too large a page")
+    finally:
+        answer.close()
+    return bytes(page)
 
 
 def _key(upstream: str, model: str, credential: Headers) -> _Key:

@@ -2,26 +2,13 @@
 Small worlds for scenarios.
 """
 
-from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 import structlog
-from httpx._transports import default
 
 from proxy.telemetry.logs import where
 from tests.support.worlds import THRESHOLD, WINDOW, World, WorldFactory
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_tls_context() -> Iterator[None]:
-    """
-    Read the certificate authorities once, not for every proxy that is started: it takes 50 ms.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(default, "create_ssl_context", cache(default.create_ssl_context))
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -196,6 +196,18 @@ async def test_a_client_that_makes_up_names_cannot_flood_an_upstream_with_questi
     assert await discovery.window("up", "m") == 4096
 
 
+async def test_a_page_without_end_is_not_gathered(world):
+    """
+    What is larger than any list of models is given up, and the next page is asked.
+    """
+    world.pages = {"/v1/models": b" " * (17 * 1024 * 1024) + LISTED, "/props": PROPS}
+    discovery = await world.start()
+    await discovery.window("up", "m")
+    await world.settle()
+
+    assert await discovery.window("up", "m") == 2048
+
+
 async def test_asks_once_for_many_requests(world):
     """
     A burst of requests is one question.
