@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from proxy.chat.json import loads
+from proxy.pipeline.heads import Heads, by_name
 from proxy.pipeline.settings import CompactionSettings, MatchSettings, RecoverySettings, RouteSettings
 from proxy.upstream.wire import Headers, Incoming
 
@@ -78,16 +79,16 @@ class Router:
 
     def _match(self, target: str, headers: Headers, model: str) -> RouteSettings:
         path = target.partition("?")[0]
-        values = {name.lower(): value for name, value in headers}
-        return next((route for route in self._routes if _matches(route.match, path, values, model)), self._fallback)
+        heads = by_name(headers)
+        return next((route for route in self._routes if _matches(route.match, path, heads, model)), self._fallback)
 
 
-def _matches(match: MatchSettings, path: str, headers: Mapping[str, str], model: str) -> bool:
+def _matches(match: MatchSettings, path: str, heads: Heads, model: str) -> bool:
     if match.model is not None and not fnmatchcase(model, match.model):
         return False
     if match.path is not None and not fnmatchcase(path, match.path):
         return False
-    return all(fnmatchcase(headers.get(name.lower(), ""), glob) for name, glob in match.header.items())
+    return all(fnmatchcase(heads.get(name.lower(), ""), glob) for name, glob in match.header.items())
 
 
 def _model_of(body: bytes) -> str:

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from proxy.errors import UpstreamError
 from proxy.upstream.addresses import Addresses
 from proxy.upstream.connection import Connection
-from proxy.upstream.exchange import Exchange
 from proxy.upstream.faults import ForwardProxyError, unreachable
 from proxy.upstream.headers import response_headers
 from proxy.upstream.pool import Pool
+from proxy.upstream.reading import Reading
 from proxy.upstream.request import head_of, send_bytes, start_stream
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.tunnel import Switched
@@ -75,13 +75,13 @@ class UpstreamClient:
         head = head_of(outgoing, pool.way)
         connection = pool.take()
         if connection is not None:
-            exchange = _asked(connection, pool, outgoing, head)
+            reading = _asked(connection, pool, outgoing, head)
             try:
-                return await _answer(exchange)
+                return await _answer(reading)
             except UpstreamError:
                 # A kept-alive connection that the upstream was just closing. A POST may have been read, and is not
                 # sent twice.
-                if not exchange.unanswered or outgoing.method not in _IDEMPOTENT or outgoing.body:
+                if not reading.unanswered or outgoing.method not in _IDEMPOTENT or outgoing.body:
                     raise
         connection = await pool.connect(outgoing.upstream)
         return await _answer(_asked(connection, pool, outgoing, head))
@@ -115,26 +115,26 @@ def _line(settings: UpstreamSettings, age: int) -> _Line:
     return parts.scheme.lower(), parts.netloc, trusted, settings.connect_timeout
 
 
-def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) -> Exchange:
+def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) -> Reading:
     """
     Write a request, or what can be written of it at once.
     """
-    exchange = Exchange(outgoing, connection, pool)
+    reading = Reading(outgoing, connection, pool)
     body = outgoing.body
     if isinstance(body, bytes):
         send_bytes(connection, head, body)
     else:
-        exchange.follow(start_stream(connection, outgoing, head))
-    return exchange
+        reading.follow(start_stream(connection, outgoing, head))
+    return reading
 
 
-async def _answer(exchange: Exchange) -> Answer:
+async def _answer(reading: Reading) -> Answer:
     try:
-        await exchange.answered()
+        await reading.answered()
     except BaseException:
-        exchange.close()
+        reading.close()
         raise
-    reason = exchange.reason.decode("utf-8", "surrogateescape")
-    if exchange.tunnel is not None:
-        return Switched(reason, exchange.headers, *exchange.tunnel)
-    return Answer(exchange.status, reason, response_headers(exchange.headers), exchange, close=exchange.close)
+    reason = reading.reason.decode("utf-8", "surrogateescape")
+    if reading.tunnel is not None:
+        return Switched(reason, reading.headers, *reading.tunnel)
+    return Answer(reading.status, reason, response_headers(reading.headers), reading, close=reading.close)

@@ -1,5 +1,5 @@
 """
-One connection to an upstream, which carries one exchange after the other.
+One connection to an upstream, which carries one request after the other.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
 
     def is_fit(self) -> bool:
         """
-        Tell whether it can carry another exchange: the upstream has neither closed it nor written to it.
+        Tell whether it can carry another request: the upstream has neither closed it nor written to it.
 
         The loop learns of that when it gets round to reading. A request that is written before is lost, and must not
         be sent twice; so the socket itself is asked.

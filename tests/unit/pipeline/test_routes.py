@@ -44,6 +44,7 @@ def route(name: str, keepalive_after: float = 40, **match: Any) -> RouteSettings
         (asked("qwen3"), "qwen"),
         (asked("gpt-4o", "/local/v1/chat/completions?x=1"), "path"),
         (asked("gpt-4o", "/v1/chat/completions", ("X-Team", "search")), "header"),
+        (asked("gpt-4o", "/v1/chat/completions", ("X-Team", "search"), ("x-team", "other")), "header"),
         (asked("gpt-4o"), "default"),
         (Incoming("POST", "/v1/chat/completions", (), b"no json"), "default"),
         (Incoming("POST", "/v1/chat/completions", (), b'["qwen3"]'), "default"),
@@ -52,7 +53,7 @@ def route(name: str, keepalive_after: float = 40, **match: Any) -> RouteSettings
 )
 def test_the_first_route_that_matches_takes_a_request(incoming: Incoming, name: str) -> None:
     """
-    By model, path or header; what names no model goes where no model is asked for.
+    By model, path or header, the first where it came twice; what names no model goes where no model is asked for.
     """
     router = router_of(
         route("qwen", model="qwen*"), route("path", path="/local/*"), route("header", header={"x-team": "s*"})

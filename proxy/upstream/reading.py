@@ -23,7 +23,7 @@ Bytes of heads, informational answers, chunk extensions and trailers that may fo
 _MOST_UNREAD = 256 * 1024
 
 
-class Exchange(Parsing, ReadyChunks):
+class Reading(Parsing, ReadyChunks):
     """
     Reads an answer; first its head is waited for by ``answered``, then its body is read chunk by chunk.
 
