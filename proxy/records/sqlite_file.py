@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
+from time import monotonic, sleep
 
 from proxy.errors import StoreError
 
 BUSY_SECONDS = 2.0
+_AGAIN_SECONDS = 0.01
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -83,6 +85,20 @@ def _make_private(path: Path) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    """
+    Return a connection; where several processes make the same new file, SQLite refuses some of them without waiting.
+    """
+    until = monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return _connect_now(path)
+        except sqlite3.OperationalError as exc:
+            if cause_of(exc) != "busy" or monotonic() >= until:
+                raise
+        sleep(_AGAIN_SECONDS)
+
+
+def _connect_now(path: Path) -> sqlite3.Connection:
     # No isolation level: every statement is its own transaction unless we say BEGIN.
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:

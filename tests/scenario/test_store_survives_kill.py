@@ -4,6 +4,7 @@ Processes that die, and processes that start together, on one SQLite file.
 
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -32,16 +33,20 @@ asyncio.run(write(Path(sys.argv[1]), sys.argv[2]))
 """
 
 OPENER = """
-import sys
+import sys, time
 from pathlib import Path
 from proxy.records.sqlite_file import open_file
 
 print("ready", flush=True)
-sys.stdin.readline()
-connection = open_file(Path(sys.argv[1]))
-connection.execute("INSERT INTO facts VALUES (?, x'00', NULL)", (sys.argv[2],))
-connection.close()
+begin = float(sys.stdin.readline())
+for number in range(int(sys.argv[3])):
+    time.sleep(max(begin + number / 20 - time.time(), 0))
+    connection = open_file(Path(sys.argv[1], str(number), "state.db"))
+    connection.execute("INSERT INTO facts VALUES (?, x'00', NULL)", (sys.argv[2],))
+    connection.close()
 """
+FILES = 60
+OPENERS = 8
 
 
 def python(program, *arguments):
@@ -81,18 +86,22 @@ async def test_every_record_that_was_kept_survives_a_kill(tmp_path):
 
 @pytest.mark.slow
 def test_workers_that_start_together_share_one_new_file(tmp_path):
-    """Four workers open a file that none of them finds: all succeed, and nothing is lost."""
-    path = tmp_path / "new" / "state.db"
-    workers = [python(OPENER, str(path), str(number)) for number in range(4)]
+    """
+    Workers open a file that none of them finds, again and again: all succeed, and nothing is lost.
+
+    SQLite refuses some of those who make the same file at once, without waiting for the others.
+    """
+    workers = [python(OPENER, str(tmp_path), str(number), str(FILES)) for number in range(OPENERS)]
     for worker in workers:
         worker.stdout.readline()
+    begin = time.time() + 0.1
     for worker in workers:
-        worker.stdin.write("go\n")
+        worker.stdin.write(f"{begin}\n")
         worker.stdin.flush()
     for worker in workers:
         worker.communicate()
-    with closing(open_file(path)) as connection:
-        facts = {name for (name,) in connection.execute("SELECT name FROM facts")}
 
-    assert [worker.returncode for worker in workers] == [0, 0, 0, 0]
-    assert facts == {"0", "1", "2", "3"}
+    assert [worker.returncode for worker in workers] == [0] * OPENERS
+    for number in range(FILES):
+        with closing(open_file(tmp_path / str(number) / "state.db")) as connection:
+            assert connection.execute("SELECT count(*) FROM facts").fetchone() == (OPENERS,)
