@@ -92,20 +92,12 @@ def judge_end(*, saw_done: bool = False) -> Fault:
     )
 
 
-def judge_body(
-    body: bytes, *, limits: AnswerLimits | None = None, patterns: Sequence[PatternRule] = ()
-) -> Fault | None:
-    """
-    Return the fault that a complete 200 body hides: a top-level error, or an answer cut off at the window.
-    """
-    return judge_answer(_parsed(body), body, limits=limits or AnswerLimits(), patterns=patterns)
-
-
 def judge_answer(
     value: Any, body: bytes, *, limits: AnswerLimits, patterns: Sequence[PatternRule] = ()
 ) -> Fault | None:
     """
-    Judge a complete 200 *body* by its parsed *value*.
+    Return the fault that a complete 200 *body*, parsed as *value*, hides: a top-level error, or an answer cut off at the
+    window.
     """
     if isinstance(value, list) and value and is_error(value[0]):
         return classify(None, body, patterns=patterns)

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from proxy.chat.json import loads
 from proxy.chat.sse import SseSplitter
 from proxy.recovery.classify import classify
 from proxy.recovery.fault import Fault, Label
 from proxy.recovery.normalise import MAX_JOINED, normalise
-from proxy.recovery.peek import AnswerLimits, judge_body, judge_event
+from proxy.recovery.peek import AnswerLimits, judge_answer, judge_event
 from proxy.windows.discovery import model_names, parse_loaded, parse_models, parse_ollama_show, parse_props
 from tests.property.strategies import Failure, failures, json_values, streams
 
@@ -96,7 +97,9 @@ def test_any_answer_is_judged(value: Any) -> None:
     """
     A 200 body of any shape is judged without an exception.
     """
-    fault = judge_body(json.dumps(value).encode(), limits=AnswerLimits(8_000, 100))
+    body = json.dumps(value).encode()
+
+    fault = judge_answer(loads(body), body, limits=AnswerLimits(8_000, 100))
 
     assert fault is None or isinstance(fault, Fault)
 

@@ -4,15 +4,24 @@ import json
 
 import pytest
 
+from proxy.chat.json import loads
 from proxy.chat.sse import parse_event
 from proxy.recovery.fault import Label
-from proxy.recovery.peek import AnswerLimits, Sign, judge_body, judge_end, judge_event
+from proxy.recovery.peek import AnswerLimits, Sign, judge_answer, judge_end, judge_event
 
 
 def judge(data: object, *, name: str = ""):
     text = data if isinstance(data, str) else json.dumps(data)
     prefix = f"event: {name}\n" if name else ""
     return judge_event(parse_event(f"{prefix}data: {text}\n\n".encode()))
+
+
+def judged(body: bytes, limits: AnswerLimits = AnswerLimits()):  # noqa: B008 - it is frozen
+    try:
+        value = loads(body)
+    except ValueError:
+        value = None
+    return judge_answer(value, body, limits=limits)
 
 
 def chunk(delta: object = None, finish: str | None = None, **more: object) -> dict[str, object]:
@@ -180,7 +189,7 @@ def test_an_answer_cut_off_at_the_window_is_an_overflow() -> None:
     """
     1,022 tokens in a window of 1,024: 200, two tokens, finish_reason length.
     """
-    fault = judge_body(body(), limits=WINDOW)
+    fault = judged(body(), WINDOW)
 
     assert fault is not None
     assert (fault.label, fault.limit, fault.prompt) == (Label.CONTEXT_OVERFLOW, 1024, 1022)
@@ -202,7 +211,7 @@ def test_other_answers_are_answers(answer: bytes, limits: AnswerLimits) -> None:
     """
     Only a handful of tokens, not by wish, with the window full, is an overflow.
     """
-    assert judge_body(answer, limits=limits) is None
+    assert judged(answer, limits) is None
 
 
 @pytest.mark.parametrize(
@@ -212,7 +221,7 @@ def test_an_error_inside_a_200_is_a_fault(answer: bytes) -> None:
     """
     The status is not the whole truth.
     """
-    fault = judge_body(answer)
+    fault = judged(answer)
 
     assert fault is not None
     assert (fault.label, fault.status) == (Label.CONTEXT_OVERFLOW, None)
@@ -226,4 +235,4 @@ def test_a_body_that_is_no_error_is_relayed(answer: bytes) -> None:
     """
     Odd bodies are not ours to judge.
     """
-    assert judge_body(answer) is None
+    assert judged(answer) is None
