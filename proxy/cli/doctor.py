@@ -22,13 +22,14 @@ from proxy.cli.checkup.windows import check_windows
 from proxy.cli.options import EXIT_FAILURE, config_option, header_option, settings_or_exit, upstream_option
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
+from proxy.errors import StoreError
 from proxy.pipeline.settings import RouteSettings
 from proxy.records.settings import StoreSettings
 from proxy.telemetry.log_settings import LogSettings
 from proxy.telemetry.logs import set_up_log
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.wire import Headers
-from proxy.wiring import build
+from proxy.wiring import Proxy, build_to_look
 
 NONE = "give --upstream URL, set CONCERTINA_UPSTREAM, or name one under upstreams"
 _MARKS = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
@@ -97,8 +98,7 @@ async def _looked(
     if settings.admin.listen is not None:
         listens.append(settings.admin.listen)
         yield check_admin_port(settings.admin.listen)
-    store = await check_store(settings.store, clock=time.time)  # noqa: TID251 - a process of its own
-    yield store
+    yield await check_store(settings.store, clock=time.time)  # noqa: TID251 - a process of its own
     told("Loading the token tables ...")
     vocabulary = Vocabulary()
     yield await check_tables(vocabulary)
@@ -114,9 +114,8 @@ async def _looked(
             yield finding
         if not any(finding.state == "fault" for finding in findings):
             well.append(name)
-    kept = settings if store.state != "fault" else settings.model_copy(update={"store": StoreSettings(url="memory://")})
     if well:
-        async for finding in _windows(kept, vocabulary, headers, (well, models)):
+        async for finding in _windows(settings, vocabulary, headers, (well, models)):
             yield finding
 
 
@@ -127,7 +126,7 @@ async def _windows(
     Look up the windows of the routes whose upstreams are *well*.
     """
     well, models = asked
-    proxy = await build(settings, environ=environment(), vocabulary=vocabulary)
+    proxy = await _proxy(settings, vocabulary)
     try:
         for route in reachable(proxy.core.router.routes):
             if route.upstream in well:
@@ -135,6 +134,17 @@ async def _windows(
                     yield finding
     finally:
         await proxy.close()
+
+
+async def _proxy(settings: AppSettings, vocabulary: Vocabulary) -> Proxy:
+    """
+    Return a proxy that knows what the store holds, if it holds anything.
+    """
+    try:
+        return await build_to_look(settings, environ=environment(), vocabulary=vocabulary)
+    except StoreError:
+        empty = settings.model_copy(update={"store": StoreSettings(url="memory://")})
+        return await build_to_look(empty, environ=environment(), vocabulary=vocabulary)
 
 
 def reachable(routes: Sequence[RouteSettings]) -> Iterator[RouteSettings]:
