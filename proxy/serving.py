@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +30,7 @@ from proxy.admin.questions import Details, questions_of, streams_of
 from proxy.admin.settings import DEFAULT_LISTEN, AdminSettings
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
+from proxy.config.strays import Stray
 from proxy.errors import SettingsError
 from proxy.pipeline.workshop import Workshop
 from proxy.reloading import Read, Reloading, Written
@@ -47,11 +48,13 @@ _LAST_SECONDS = 5.0
 """What a worker may take to let go of everything, once its exchanges have ended."""
 
 
-def serve(settings: AppSettings, read: Read | None = None) -> int:
+def serve(settings: AppSettings, read: Read | None = None, *, strays: Sequence[Stray] = ()) -> int:
     """
     Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP has *read* find the settings as they are then.
     """
     set_up_log(settings.log, terminal=sys.stdout.isatty())
+    for stray in strays:
+        log.warning("environment.stray", variable=stray.variable, hint=stray.hint)
     written = Written(settings, read)
     if hasattr(signal, "SIGHUP"):
         # One that comes before there is anything to reload must not end the process.

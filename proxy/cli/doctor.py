@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from proxy.chat.json import dumps
-from proxy.cli.checkup.finding import Finding, fault
+from proxy.cli.checkup.finding import Finding, fault, note
 from proxy.cli.checkup.keeping import check_store, check_tables
 from proxy.cli.checkup.ports import check_admin_port, check_port
 from proxy.cli.checkup.upstreams import Patient, check_upstream
@@ -22,6 +22,7 @@ from proxy.cli.checkup.windows import check_windows
 from proxy.cli.options import EXIT_FAILURE, config_option, header_option, settings_or_exit, upstream_option
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
+from proxy.config.strays import stray_variables
 from proxy.errors import StoreError
 from proxy.pipeline.settings import RouteSettings
 from proxy.records.settings import StoreSettings
@@ -45,7 +46,7 @@ def doctor(config: Path | None, upstream: str | None, headers: Headers, models: 
     r"""
     Find out why the proxy does not work, or would not.
 
-    Looks at ports, store, token tables and every upstream: whether it can be reached, is trusted, has the API where the
+    Looks at the environment, ports, store, token tables and every upstream: whether it can be reached, is trusted, has the API where the
     configuration says, takes the key, and which windows its models have. Sends nothing that costs anything. Every fault
     comes with what to do; exits with 1 where there is one.
 
@@ -57,8 +58,12 @@ def doctor(config: Path | None, upstream: str | None, headers: Headers, models: 
     """
     settings = settings_or_exit(config, overrides={"upstream": upstream}, need_upstream=False)
     set_up_log(LogSettings(level="error"), terminal=True)
+    strays = [
+        note("environment", stray.variable, "sets nothing", stray.hint)
+        for stray in stray_variables(environment(), config)
+    ]
     with Console(stderr=True).status("Looking ...") as status:
-        found = asyncio.run(_all(settings, headers, models, status.update))
+        found = [*strays, *asyncio.run(_all(settings, headers, models, status.update))]
     sick = any(finding.state == "fault" for finding in found)
     if as_json:
         click.echo(dumps({"ok": not sick, "findings": [asdict(finding) for finding in found]}))

@@ -12,6 +12,7 @@ import click
 from proxy.cli.options import config_option, settings_or_exit, upstream_option
 from proxy.config.environment import environment
 from proxy.config.load import load_settings
+from proxy.config.strays import stray_variables
 from proxy.serving import serve as serve_forever
 
 
@@ -36,6 +37,6 @@ def serve(config: Path | None, upstream: str | None, listen: str | None, workers
     """
     overrides = {"upstream": upstream, "listen": listen, "workers": workers}
     settings = settings_or_exit(config, overrides=overrides)
-    raise SystemExit(
-        serve_forever(settings, partial(load_settings, config, environ=environment(), overrides=overrides))
-    )
+    environ = environment()
+    read = partial(load_settings, config, environ=environ, overrides=overrides)
+    raise SystemExit(serve_forever(settings, read, strays=stray_variables(environ, config)))

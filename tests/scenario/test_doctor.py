@@ -186,6 +186,21 @@ async def test_no_write_access(clinic: Clinic) -> None:
     assert "let this user write /proc/no/state.db" in advice
 
 
+async def test_a_misspelt_variable_is_worth_a_note(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The proxy runs without it, so it is no fault.
+    """
+    monkeypatch.setenv("CONCERTINA_LOGLEVEL", SECRET)
+    result = await clinic.see()
+
+    assert result.exit_code == 0
+    assert (
+        "note   environment: CONCERTINA_LOGLEVEL: sets nothing\n       tip: did you mean CONCERTINA_LOG_LEVEL?"
+        in result.stdout
+    )
+    assert SECRET not in result.output
+
+
 @pytest.mark.parametrize("file", [b"an important letter" * 400, "damaged", b"", None], ids=str)
 async def test_a_store_that_is_none_is_left_as_it_is(clinic: Clinic, file: bytes | str | None) -> None:
     """
