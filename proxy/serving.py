@@ -48,9 +48,13 @@ _LAST_SECONDS = 5.0
 """What a worker may take to let go of everything, once its exchanges have ended."""
 
 
-def serve(settings: AppSettings, read: Read | None = None, *, strays: Sequence[Stray] = ()) -> int:
+def serve(
+    settings: AppSettings, read: Read | None = None, *, strays: Sequence[Stray] = (), lifeline: int | None = None
+) -> int:
     """
     Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP has *read* find the settings as they are then.
+
+    One process also ends when *lifeline* does, a pipe whose other end is held by whoever started it.
     """
     set_up_log(settings.log, terminal=sys.stdout.isatty())
     for stray in strays:
@@ -62,7 +66,7 @@ def serve(settings: AppSettings, read: Read | None = None, *, strays: Sequence[S
     try:
         if settings.workers > 1:
             return _serve_in_workers(written)
-        return _in_loop(partial(_serve, written, environment(), _begun()))
+        return _in_loop(partial(_serve, written, environment(), _begun(), lifeline))
     except OSError as fault:
         hint = "concertina doctor tells what is in the way"
         log.critical("proxy.cannot_listen", listen=settings.listen, fault=fault.strerror or str(fault), hint=hint)
@@ -77,7 +81,7 @@ def _begun(vocabulary: Vocabulary | None = None) -> Begun:
     return Begun(vocabulary, Workshop.open(vocabulary.count))
 
 
-async def _serve(written: Written, environ: Mapping[str, str], begun: Begun) -> None:
+async def _serve(written: Written, environ: Mapping[str, str], begun: Begun, lifeline: int | None) -> None:
     settings = written.settings
     async with _built(written, environ, begun) as running:
         proxy = running.proxy
@@ -86,7 +90,7 @@ async def _serve(written: Written, environ: Mapping[str, str], begun: Begun) -> 
         log.info("proxy.listening", host=host, port=port, workers=1)
         async with _admin_port(settings.admin, proxy.admin):
             stop = partial(listening.stop, drain=settings.limits.drain)
-            await until_signal(stop, hangup=running)
+            await until_signal(stop, hangup=running, lifeline=lifeline)
 
 
 @asynccontextmanager

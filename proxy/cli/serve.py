@@ -15,13 +15,16 @@ from proxy.config.load import load_settings
 from proxy.config.strays import stray_variables
 from proxy.serving import serve as serve_forever
 
+_STANDARD_INPUT = 0
+
 
 @click.command()
 @config_option
 @upstream_option
 @click.option("--listen", metavar="HOST:PORT", help="Address that clients connect to; 127.0.0.1:8080 if not given.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that share the port.")
-def serve(config: Path | None, upstream: str | None, listen: str | None, workers: int | None) -> None:
+@click.option("--lifeline", is_flag=True, hidden=True, help="End when standard input does, as `run` wishes it.")
+def serve(config: Path | None, upstream: str | None, listen: str | None, workers: int | None, lifeline: bool) -> None:
     r"""
     Serve the proxy.
 
@@ -39,4 +42,5 @@ def serve(config: Path | None, upstream: str | None, listen: str | None, workers
     settings = settings_or_exit(config, overrides=overrides)
     environ = environment()
     read = partial(load_settings, config, environ=environ, overrides=overrides)
-    raise SystemExit(serve_forever(settings, read, strays=stray_variables(environ, config)))
+    strays = stray_variables(environ, config)
+    raise SystemExit(serve_forever(settings, read, strays=strays, lifeline=_STANDARD_INPUT if lifeline else None))
