@@ -78,7 +78,7 @@ def _begun(vocabulary: Vocabulary | None = None) -> Begun:
     Begin what has to be there before the event loop and its threads are.
     """
     vocabulary = vocabulary or _loaded_vocabulary()
-    return Begun(vocabulary, Workshop.open(vocabulary.count))
+    return Begun(vocabulary, Workshop.fork(vocabulary.count))
 
 
 async def _serve(written: Written, environ: Mapping[str, str], begun: Begun, lifeline: int | None) -> None:
