@@ -95,6 +95,13 @@ class Proxy:
         start_chores(core.tasks, core.vocabulary, core.accounts.prices, core.store, core.clock)
         return Listening(self.edge)
 
+    def look_again(self) -> None:
+        """
+        Read files that settings name again with the next request, where they were written anew.
+        """
+        self.core.client.look_again()
+        self.core.discovery.look_again()
+
     async def close(self) -> None:
         """
         Let go of connections, files and processes.

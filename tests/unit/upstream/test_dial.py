@@ -9,6 +9,7 @@ from proxy.upstream import addresses, dial, proxies
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.wire import Outgoing
+from tests.support.certificates import made_in
 from tests.support.edge import plain, served_by
 from tests.support.forward import forwarding
 from tests.support.reached import reached
@@ -131,6 +132,29 @@ async def test_tells_certificates_that_are_not_trusted(certificate):
         r.client, r.url = r.client.renewed({"up": other}), other.base_url
         with pytest.raises(UpstreamUnreachableError, match="certificate"):
             await r.send()
+
+
+@pytest.mark.parametrize("named", ["ca_file", "SSL_CERT_FILE"])
+async def test_authorities_that_were_written_anew_count_once_it_is_told_so(certificate, tmp_path, monkeypatch, named):
+    """
+    Under the same name, as a volume of Kubernetes has it; nothing is read for each request.
+    """
+    (tmp_path / "other").mkdir()
+    file, _ = made_in(tmp_path / "other")
+    if named == "SSL_CERT_FILE":
+        monkeypatch.setenv(named, str(file))
+    async with reached(tls=certificate, **({"ca_file": file} if named == "ca_file" else {})) as r:
+        with pytest.raises(UpstreamUnreachableError, match="certificate"):
+            await r.send()
+        file.write_bytes(certificate[0].read_bytes())
+        with pytest.raises(UpstreamUnreachableError, match="certificate"):
+            await r.send()
+        r.client.look_again()
+        assert await r.ask() == (200, b"{}")
+        connections = r.upstream.connections
+        r.client.look_again()
+        assert await r.ask() == (200, b"{}")
+        assert r.upstream.connections == connections
 
 
 async def test_keeps_connections_with_tls(certificate):
