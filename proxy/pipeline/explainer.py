@@ -127,7 +127,9 @@ class Unwritten(MemoryStore):
 
     @override
     async def get_fact(self, name: str) -> bytes | None:
-        return await (self._behind if name.startswith(ENDS) else super()).get_fact(name)
+        if name.startswith(ENDS):
+            return await self._behind.get_fact(name)
+        return await super().get_fact(name)
 
 
 class Offline:
