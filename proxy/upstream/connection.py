@@ -95,6 +95,7 @@ class Connection(asyncio.Protocol):
         if self.receiver is not None:
             self.receiver.feed_eof(exc)
         self.resume_writing()
+        self.on_writable = None  # what is left of a large body would stay until a collection finds it
         if self.on_lost is not None:
             self.on_lost(self)
 

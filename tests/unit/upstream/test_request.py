@@ -1,6 +1,8 @@
 import asyncio
+import gc
 import socket
 import struct
+import sys
 from contextlib import suppress
 
 import pytest
@@ -251,6 +253,28 @@ async def test_a_long_refusal_is_heard_as_far_as_it_came():
                 assert await asyncio.wait_for(answer.read(), 5) == b"x" * 2_000_000
 
     assert faults == []
+
+
+async def test_a_body_that_was_answered_early_is_let_go():
+    """
+    At once, not when a collection of garbage finds it.
+    """
+
+    async def script(request, reader, writer):
+        await plain(b"too large", status="413 Payload Too Large")(request, reader, writer)
+
+    body = b"".join([b"x"] * 30_000_000)
+    gc.disable()
+    try:
+        async with reached(script) as r:
+            r.upstream.read_bodies = False
+            before = sys.getrefcount(body)
+            assert await asyncio.wait_for(r.ask(body=body), 5) == (413, b"too large")
+            await asyncio.sleep(0.1)
+
+            assert sys.getrefcount(body) == before
+    finally:
+        gc.enable()
 
 
 async def test_an_answer_may_begin_while_the_body_goes_on():
