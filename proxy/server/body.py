@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 import httptools
 
 from proxy.errors import BadRequestError
+from proxy.server.basin import LARGE_BYTES, Basin, Filling
 from proxy.server.blocks import Blocks
 from proxy.server.flow import Flow
 from proxy.server.patience import Patience
@@ -18,6 +19,8 @@ from proxy.server.patience import Patience
 _MOST_UNREAD = 256 * 1024
 _MOST_PIECES = 16 * 1024
 _MOST_BARREN = 64 * 1024
+_IN_EARNEST = 1024 * 1024
+"""Bytes after which a body that states to be large is believed."""
 _HEAD = b"POST / HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -149,12 +152,14 @@ class Counted(Body):
     A body whose length was stated.
     """
 
-    __slots__ = ("_missing", "length")
+    __slots__ = ("_basin", "_filling", "_missing", "length")
 
     def __init__(self, flow: Flow, patience: Patience, length: int) -> None:
         super().__init__(flow, patience)
         self.length = length
         self._missing = length
+        self._basin: Basin | None = None
+        self._filling: Filling | None = None
 
     def feed(self, data: bytes) -> bytes:
         """
@@ -164,11 +169,51 @@ class Counted(Body):
         if len(data) < missing:
             self._missing = missing - len(data)
             self._take(data)
+            if self._unread >= _IN_EARNEST and self._limit is not None and self.length >= LARGE_BYTES:
+                self._fill_basin()
             return b""
         self._missing = 0
         self._take(data[:missing])
         self._end()
         return data[missing:]
+
+    def drop(self) -> None:
+        """
+        Take the rest only to find its end.
+        """
+        super().drop()
+        self._basin = None
+        self._leave_basin()
+
+    def _fill_basin(self) -> None:
+        """
+        Have the rest written to where it stays.
+        """
+        self._basin = Basin(self.length, self._pieces)
+        self._pieces.clear()
+        self._unread = 0
+        self._filling = Filling(self._flow.transport, self._basin, self._filled)
+
+    def _filled(self, size: int) -> None:
+        self._missing -= size
+        self._patience.allow(self._silence, self._silent)
+        if not self._missing:
+            owner = self._leave_basin()
+            if owner is not None:
+                owner.data_received(b"")  # the body has ended, which is told where the last bytes are fed
+
+    def _leave_basin(self) -> asyncio.Protocol | None:
+        filling, self._filling = self._filling, None
+        if filling is None:
+            return None
+        filling.leave()
+        return filling.owner
+
+    def _taken(self) -> bytes:
+        if self._basin is None:
+            return super()._taken()
+        whole, self._basin = self._basin.whole(), None
+        return whole
 
 
 class Chunked(Body):

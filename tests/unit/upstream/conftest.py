@@ -2,18 +2,6 @@
 Connections behave alike on the event loop that serves and on the one that stands in for it.
 """
 
-import asyncio
-import importlib.util
-from collections.abc import Callable
+from tests.support.loops import pytest_asyncio_loop_factories
 
-
-def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """
-    Run each asynchronous test of this folder on asyncio's own loop and, where there is one, on uvloop's.
-    """
-    factories = {"asyncio": asyncio.new_event_loop}
-    if importlib.util.find_spec("uvloop") is not None:
-        import uvloop  # noqa: PLC0415 - there is none on Windows
-
-        factories["uvloop"] = uvloop.new_event_loop
-    return factories
+__all__ = ["pytest_asyncio_loop_factories"]
