@@ -58,6 +58,8 @@ class Reloading:
             return
         if found.changed:
             self.proxy = renew(self.proxy, found.settings)
+        else:
+            self.proxy.look_again()
         log.info("settings.reloaded", changed=list(found.changed))
         if found.held_back:
             log.warning("settings.held_back", needs_restart=list(found.held_back))

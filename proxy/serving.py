@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +30,7 @@ from proxy.admin.questions import Details, questions_of, streams_of
 from proxy.admin.settings import DEFAULT_LISTEN, AdminSettings
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
+from proxy.config.strays import Stray
 from proxy.errors import SettingsError
 from proxy.pipeline.heap import keep_large_apart
 from proxy.pipeline.workshop import Workshop
@@ -48,11 +49,17 @@ _LAST_SECONDS = 5.0
 """What a worker may take to let go of everything, once its exchanges have ended."""
 
 
-def serve(settings: AppSettings, read: Read | None = None) -> int:
+def serve(
+    settings: AppSettings, read: Read | None = None, *, strays: Sequence[Stray] = (), lifeline: int | None = None
+) -> int:
     """
     Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP has *read* find the settings as they are then.
+
+    One process also ends when *lifeline* does, a pipe whose other end is held by whoever started it.
     """
     set_up_log(settings.log, terminal=sys.stdout.isatty())
+    for stray in strays:
+        log.warning("environment.stray", variable=stray.variable, hint=stray.hint)
     keep_large_apart()
     written = Written(settings, read)
     if hasattr(signal, "SIGHUP"):
@@ -61,7 +68,7 @@ def serve(settings: AppSettings, read: Read | None = None) -> int:
     try:
         if settings.workers > 1:
             return _serve_in_workers(written)
-        return _in_loop(partial(_serve, written, environment(), _begun()))
+        return _in_loop(partial(_serve, written, environment(), _begun(), lifeline))
     except OSError as fault:
         hint = "concertina doctor tells what is in the way"
         log.critical("proxy.cannot_listen", listen=settings.listen, fault=fault.strerror or str(fault), hint=hint)
@@ -73,10 +80,10 @@ def _begun(vocabulary: Vocabulary | None = None) -> Begun:
     Begin what has to be there before the event loop and its threads are.
     """
     vocabulary = vocabulary or _loaded_vocabulary()
-    return Begun(vocabulary, Workshop.open(vocabulary.count))
+    return Begun(vocabulary, Workshop.fork(vocabulary.count))
 
 
-async def _serve(written: Written, environ: Mapping[str, str], begun: Begun) -> None:
+async def _serve(written: Written, environ: Mapping[str, str], begun: Begun, lifeline: int | None) -> None:
     settings = written.settings
     async with _built(written, environ, begun) as running:
         proxy = running.proxy
@@ -85,7 +92,7 @@ async def _serve(written: Written, environ: Mapping[str, str], begun: Begun) -> 
         log.info("proxy.listening", host=host, port=port, workers=1)
         async with _admin_port(settings.admin, proxy.admin):
             stop = partial(listening.stop, drain=settings.limits.drain)
-            await until_signal(stop, hangup=running)
+            await until_signal(stop, hangup=running, lifeline=lifeline)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -32,7 +32,7 @@ from proxy.pipeline.routes import Router
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.pipeline.work import OffLoopWork
 from proxy.pipeline.workshop import Workshop
-from proxy.records.open import open_store
+from proxy.records.open import look_into_store, open_store
 from proxy.records.secret import load_secret
 from proxy.records.store import RecordStore
 from proxy.server.app import Edge
@@ -95,6 +95,13 @@ class Proxy:
         start_chores(core.tasks, core.vocabulary, core.accounts.prices, core.store, core.clock)
         return Listening(self.edge)
 
+    def look_again(self) -> None:
+        """
+        Read files that settings name again with the next request, where they were written anew.
+        """
+        self.core.client.look_again()
+        self.core.discovery.look_again()
+
     async def close(self) -> None:
         """
         Let go of connections, files and processes.
@@ -123,8 +130,27 @@ async def build(
     What was *begun* before the loop is closed with the proxy.
     """
     store = await open_store(settings.store, clock=clock)
+    begun = begun or Begun(vocabulary or Vocabulary())
+    return await _closed_if_not(_built(settings, store, environ or {}, begun, clock, tracer), store)
+
+
+async def build_to_look(
+    settings: AppSettings,
+    *,
+    environ: Mapping[str, str],
+    vocabulary: Vocabulary,
+    clock: Callable[[], float] = time.time,  # noqa: TID251 - as above
+) -> Proxy:
+    """
+    Return a proxy to be asked, not to serve: nothing in its store changes. Raises ``SettingsError``, ``StoreError``.
+    """
+    store = await look_into_store(settings.store, clock=clock)
+    return await _closed_if_not(_built(settings, store, environ, Begun(vocabulary), clock, None), store)
+
+
+async def _closed_if_not(built: Awaitable[Proxy], store: RecordStore) -> Proxy:
     try:
-        return await _built(settings, store, environ or {}, begun or Begun(vocabulary or Vocabulary()), clock, tracer)
+        return await built
     except BaseException:
         # The store has a thread of its own, which would keep a process alive that neither serves nor ends.
         await store.close()

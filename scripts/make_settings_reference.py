@@ -34,6 +34,12 @@ A setting that ends in `_file` names a file that holds the secret; relative path
 A route may hold any setting of `compaction` and of `recovery`; it is laid over the defaults key by key.
 Options of the command beat variables, variables beat the file, the file beats the defaults.
 """
+TAIL = """\
+An empty variable is not set. Any other `CONCERTINA_*` variable, or one that differs from these by a slip, sets nothing: `serve`
+says so at its start (`environment.stray`, with the nearest name), as do `check` and `doctor`; it is never a mistake. Nothing is
+said of those that Kubernetes or Docker sets for a service named concertina (`CONCERTINA_SERVICE_HOST`, `CONCERTINA_PORT`, ...),
+nor of those that the file uses as `${CONCERTINA_...}`.
+"""
 BOUNDS = {Gt: "above {.gt:g}", Ge: "at least {.ge:g}", Lt: "below {.lt:g}", Le: "at most {.le:g}"}
 SIMPLE = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`", Path: "path"}
 
@@ -48,7 +54,7 @@ def page() -> str:
     for section in filter(is_section, top):
         inside = [setting for setting in found if setting.path.partition(".")[0].removesuffix("[]") == section.path]
         lines += ["", f"## {section.path}", "", section.field.description or "", "", *TABLE, *map(row, inside[1:])]
-    return "\n".join([*lines, "", "## Environment", "", *environment_table(), ""])
+    return "\n".join([*lines, "", "## Environment", "", *environment_table(), "", TAIL])
 
 
 def is_section(setting: Setting) -> bool:

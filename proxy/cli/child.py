@@ -59,11 +59,13 @@ def running_proxy(
     Keep the proxy that *command* starts running, from when it answers until the block ends.
 
     It has a session of its own: Ctrl-C in an interactive client cancels an answer there, and must not end the proxy.
-    So whatever ends us, be it a terminal that is closed, has to end it first.
+    So whatever ends us, be it a terminal that is closed, has to end it first; where we are killed, its standard input ends.
     """
     with (
         _handled(dict.fromkeys(_ENDING, _leave)),
-        subprocess.Popen(command, env=dict(environ), stdout=2, start_new_session=True) as process,  # noqa: S603 - our own command
+        subprocess.Popen(  # noqa: S603 - our own command
+            command, env=dict(environ), stdin=subprocess.PIPE, stdout=2, start_new_session=True
+        ) as process,
     ):
         try:
             _wait_until_it_answers(process, port, pause)

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from proxy.chat.json import dumps
-from proxy.cli.checkup.finding import Finding, fault
+from proxy.cli.checkup.finding import Finding, fault, note
 from proxy.cli.checkup.keeping import check_store, check_tables
 from proxy.cli.checkup.ports import check_admin_port, check_port
 from proxy.cli.checkup.upstreams import Patient, check_upstream
@@ -22,13 +22,15 @@ from proxy.cli.checkup.windows import check_windows
 from proxy.cli.options import EXIT_FAILURE, config_option, header_option, settings_or_exit, upstream_option
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
+from proxy.config.strays import stray_variables
+from proxy.errors import StoreError
 from proxy.pipeline.settings import RouteSettings
 from proxy.records.settings import StoreSettings
 from proxy.telemetry.log_settings import LogSettings
 from proxy.telemetry.logs import set_up_log
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.wire import Headers
-from proxy.wiring import build
+from proxy.wiring import Proxy, build_to_look
 
 NONE = "give --upstream URL, set CONCERTINA_UPSTREAM, or name one under upstreams"
 _MARKS = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
@@ -44,7 +46,7 @@ def doctor(config: Path | None, upstream: str | None, headers: Headers, models: 
     r"""
     Find out why the proxy does not work, or would not.
 
-    Looks at ports, store, token tables and every upstream: whether it can be reached, is trusted, has the API where the
+    Looks at the environment, ports, store, token tables and every upstream: whether it can be reached, is trusted, has the API where the
     configuration says, takes the key, and which windows its models have. Sends nothing that costs anything. Every fault
     comes with what to do; exits with 1 where there is one.
 
@@ -56,8 +58,12 @@ def doctor(config: Path | None, upstream: str | None, headers: Headers, models: 
     """
     settings = settings_or_exit(config, overrides={"upstream": upstream}, need_upstream=False)
     set_up_log(LogSettings(level="error"), terminal=True)
+    strays = [
+        note("environment", stray.variable, "sets nothing", stray.hint)
+        for stray in stray_variables(environment(), config)
+    ]
     with Console(stderr=True).status("Looking ...") as status:
-        found = asyncio.run(_all(settings, headers, models, status.update))
+        found = [*strays, *asyncio.run(_all(settings, headers, models, status.update))]
     sick = any(finding.state == "fault" for finding in found)
     if as_json:
         click.echo(dumps({"ok": not sick, "findings": [asdict(finding) for finding in found]}))
@@ -97,8 +103,7 @@ async def _looked(
     if settings.admin.listen is not None:
         listens.append(settings.admin.listen)
         yield check_admin_port(settings.admin.listen)
-    store = await check_store(settings.store, clock=time.time)  # noqa: TID251 - a process of its own
-    yield store
+    yield await check_store(settings.store, clock=time.time)  # noqa: TID251 - a process of its own
     told("Loading the token tables ...")
     vocabulary = Vocabulary()
     yield await check_tables(vocabulary)
@@ -114,9 +119,8 @@ async def _looked(
             yield finding
         if not any(finding.state == "fault" for finding in findings):
             well.append(name)
-    kept = settings if store.state != "fault" else settings.model_copy(update={"store": StoreSettings(url="memory://")})
     if well:
-        async for finding in _windows(kept, vocabulary, headers, (well, models)):
+        async for finding in _windows(settings, vocabulary, headers, (well, models)):
             yield finding
 
 
@@ -127,7 +131,7 @@ async def _windows(
     Look up the windows of the routes whose upstreams are *well*.
     """
     well, models = asked
-    proxy = await build(settings, environ=environment(), vocabulary=vocabulary)
+    proxy = await _proxy(settings, vocabulary)
     try:
         for route in reachable(proxy.core.router.routes):
             if route.upstream in well:
@@ -135,6 +139,17 @@ async def _windows(
                     yield finding
     finally:
         await proxy.close()
+
+
+async def _proxy(settings: AppSettings, vocabulary: Vocabulary) -> Proxy:
+    """
+    Return a proxy that knows what the store holds, if it holds anything.
+    """
+    try:
+        return await build_to_look(settings, environ=environment(), vocabulary=vocabulary)
+    except StoreError:
+        empty = settings.model_copy(update={"store": StoreSettings(url="memory://")})
+        return await build_to_look(empty, environ=environment(), vocabulary=vocabulary)
 
 
 def reachable(routes: Sequence[RouteSettings]) -> Iterator[RouteSettings]:

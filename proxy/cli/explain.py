@@ -18,6 +18,7 @@ from proxy.cli.explain_report import report
 from proxy.cli.options import EXIT_FAILURE, EXIT_MISTAKE, config_option, header_option, settings_or_exit
 from proxy.config.environment import environment
 from proxy.config.settings import AppSettings
+from proxy.errors import StoreError
 from proxy.pipeline.explain import Explanation
 from proxy.pipeline.explainer import PATH
 from proxy.pipeline.settings import ModelSettings
@@ -27,7 +28,7 @@ from proxy.telemetry.logs import set_up_log
 from proxy.tokens.vocabulary import Vocabulary
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.wire import Headers, Incoming
-from proxy.wiring import Proxy, build
+from proxy.wiring import Proxy, build_to_look
 
 # Nothing is sent there: an upstream has to have an address, and none was given.
 NO_UPSTREAM = {"none": UpstreamSettings(base_url="http://127.0.0.1/v1", discover=False)}
@@ -98,7 +99,7 @@ def explain(  # noqa: PLR0913, PLR0917 - click passes an argument an option
     asked = Asked(Incoming("POST", path, sent, _body(request)), window, live)
     set_up_log(LogSettings(level="error"), terminal=True)
     with Console(stderr=True).status("Loading the token tables and planning ..."):
-        found = asyncio.run(explanation(settings, asked))
+        found = asyncio.run(_explained(settings, asked))
     if output is not None:
         _write(output, found.body)
     click.echo(dumps(found.to_dict()) if as_json else report(found, summary=summary))
@@ -120,19 +121,36 @@ def supposed(settings: AppSettings, *, window: int | None, live: bool) -> AppSet
         # The first glob that matches wins.
         changes["models"] = {"*": ModelSettings(context_window=window), **_others(settings.models)}
     if not live:
-        store = settings.store
-        changes["store"] = StoreSettings(url="memory://", secret=store.secret or SEED, namespace=store.namespace)
+        changes["store"] = in_memory(settings.store)
     return settings.model_copy(update=changes)
+
+
+async def _explained(settings: AppSettings, asked: Asked) -> Explanation:
+    """
+    Explain with the records of the store, or say why there are none.
+    """
+    try:
+        return await explanation(settings, asked)
+    except StoreError as exc:
+        click.echo(f"{exc}; explained as for a conversation of which no record is known", err=True)
+        return await explanation(settings.model_copy(update={"store": in_memory(settings.store)}), asked)
+
+
+def in_memory(store: StoreSettings) -> StoreSettings:
+    """
+    Return settings of a store that holds nothing.
+    """
+    return StoreSettings(url="memory://", secret=store.secret or SEED, namespace=store.namespace)
 
 
 async def explanation(settings: AppSettings, asked: Asked) -> Explanation:
     """
-    Build the proxy, without listening, and have it explain.
+    Build the proxy, without listening, and have it explain. Raises ``SettingsError``, ``StoreError``.
     """
     vocabulary = Vocabulary()
-    await asyncio.to_thread(vocabulary.load)
-    proxy = await build(settings, environ=environment(), vocabulary=vocabulary)
+    proxy = await build_to_look(settings, environ=environment(), vocabulary=vocabulary)
     try:
+        await asyncio.to_thread(vocabulary.load)
         if asked.live and asked.window is None:
             await _ask_window(proxy, asked.incoming)
         found = await proxy.explainer.explain(asked.incoming)

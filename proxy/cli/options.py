@@ -13,6 +13,7 @@ import click
 from proxy.config.environment import environment
 from proxy.config.load import load_settings
 from proxy.config.settings import AppSettings
+from proxy.config.strays import stray_variables
 from proxy.errors import SettingsError
 from proxy.upstream.wire import Headers
 
@@ -75,15 +76,21 @@ def settings_or_exit(
     """
     Load settings; print the mistakes and exit with 2 where there are any.
     """
+    environ = environment() if environ is None else environ
     try:
-        return load_settings(
-            config,
-            environ=environment() if environ is None else environ,
-            overrides=overrides,
-            need_upstream=need_upstream,
-        )
+        return load_settings(config, environ=environ, overrides=overrides, need_upstream=need_upstream)
     except SettingsError as exc:
+        # What is missing may stand there under a name with a slip in it.
+        tell_strays(config, environ)
         exit_with_mistakes(exc)
+
+
+def tell_strays(config: Path | None, environ: Mapping[str, str]) -> None:
+    """
+    Print the variables that set nothing although they look like ours.
+    """
+    for stray in stray_variables(environ, config):
+        click.echo(stray, err=True)
 
 
 def exit_with_mistakes(error: SettingsError) -> NoReturn:

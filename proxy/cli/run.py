@@ -62,7 +62,8 @@ def _default_upstream(config: Path | None, environ: Mapping[str, str]) -> str | 
 
 def _serve_command(config: Path | None, upstream: str | None, port: int) -> list[str]:
     # -P: the folder that the user stands in may well hold a package named proxy.
-    command = [sys.executable, "-P", "-m", "proxy.cli", "serve", "--listen", f"{LOOPBACK}:{port}", "--workers", "1"]
+    command = [sys.executable, "-P", "-m", "proxy.cli", "serve", "--lifeline"]
+    command += ["--listen", f"{LOOPBACK}:{port}", "--workers", "1"]
     command += ["--config", str(config)] if config else []
     return command + (["--upstream", upstream] if upstream else [])
 

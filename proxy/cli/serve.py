@@ -12,7 +12,10 @@ import click
 from proxy.cli.options import config_option, settings_or_exit, upstream_option
 from proxy.config.environment import environment
 from proxy.config.load import load_settings
+from proxy.config.strays import stray_variables
 from proxy.serving import serve as serve_forever
+
+_STANDARD_INPUT = 0
 
 
 @click.command()
@@ -20,7 +23,8 @@ from proxy.serving import serve as serve_forever
 @upstream_option
 @click.option("--listen", metavar="HOST:PORT", help="Address that clients connect to; 127.0.0.1:8080 if not given.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that share the port.")
-def serve(config: Path | None, upstream: str | None, listen: str | None, workers: int | None) -> None:
+@click.option("--lifeline", is_flag=True, hidden=True, help="End when standard input does, as `run` wishes it.")
+def serve(config: Path | None, upstream: str | None, listen: str | None, workers: int | None, lifeline: bool) -> None:
     r"""
     Serve the proxy.
 
@@ -36,6 +40,7 @@ def serve(config: Path | None, upstream: str | None, listen: str | None, workers
     """
     overrides = {"upstream": upstream, "listen": listen, "workers": workers}
     settings = settings_or_exit(config, overrides=overrides)
-    raise SystemExit(
-        serve_forever(settings, partial(load_settings, config, environ=environment(), overrides=overrides))
-    )
+    environ = environment()
+    read = partial(load_settings, config, environ=environ, overrides=overrides)
+    strays = stray_variables(environ, config)
+    raise SystemExit(serve_forever(settings, read, strays=strays, lifeline=_STANDARD_INPUT if lifeline else None))

@@ -22,7 +22,7 @@ from proxy.config.settings import AppSettings
 from proxy.errors import SettingsError, StoreError
 from proxy.pipeline.explainer import PATH
 from proxy.pipeline.history import History, SessionDetail
-from proxy.records.open import open_store
+from proxy.records.open import look_into_store
 from proxy.records.sessions import Session
 from proxy.records.settings import StoreSettings
 from proxy.telemetry.log_settings import LogSettings
@@ -41,7 +41,8 @@ def sessions() -> None:
     r"""
     List, show and export past conversations.
 
-    They are read from the store of the configuration; a proxy that is running on it need not be stopped.
+    They are read from the store of the configuration, in which nothing changes; a proxy that is running on it need not
+    be stopped.
 
     \b
       concertina sessions list --config concertina.yaml
@@ -128,6 +129,8 @@ def _resumed(settings: AppSettings, incoming: Incoming) -> bytes:
         found = asyncio.run(explanation(quiet, Asked(incoming, window=None, live=False)))
     except SettingsError as exc:
         exit_with_mistakes(exc)
+    except StoreError as exc:
+        fail(str(exc))
     if found.action != "reused":
         fail("the store holds no record of this conversation, for this credential, model and route")
     return found.body
@@ -195,11 +198,8 @@ def fail(reason: str) -> NoReturn:
 
 async def _asked(settings: AppSettings, ask: Callable[[History], Awaitable[T]]) -> T:
     clock = time.time  # noqa: TID251 - a verb has no clock handed to it
-    store = await open_store(settings.store, clock=clock)
+    store = await look_into_store(settings.store, clock=clock)
     try:
-        state = store.describe()
-        if not state.healthy:
-            raise StoreError(state.kind, state.cause)
         return await ask(History(store, clock=clock, ttl_seconds=settings.store.ttl))
     finally:
         await store.close()

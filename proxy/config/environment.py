@@ -12,8 +12,8 @@ from proxy.config.mistakes import Path
 CONFIG = "CONCERTINA_CONFIG"
 UPSTREAM = "CONCERTINA_UPSTREAM"
 
-# Other CONCERTINA_* variables are nobody's mistake: Kubernetes sets CONCERTINA_PORT and _SERVICE_HOST by itself for a
-# service of that name, and a configuration file may use names of its own.
+# Others are never a mistake that keeps anything from running: Kubernetes sets CONCERTINA_PORT and _SERVICE_HOST by
+# itself for a service of that name, and a configuration file may use names of its own. See ``strays``.
 VARIABLES: Mapping[str, Path] = {
     "CONCERTINA_LISTEN": ("listen",),
     "CONCERTINA_WORKERS": ("workers",),

@@ -17,6 +17,13 @@ def has_variables(text: str) -> bool:
     return "${" in text
 
 
+def names_in(text: str) -> frozenset[str]:
+    """
+    Return the names of the variables that *text* refers to.
+    """
+    return frozenset(found[1] for found in _REFERENCE.finditer(text) if found[1])
+
+
 def expand(text: str, environ: Mapping[str, str]) -> str:
     """
     Put variables in their place; ``$${`` stands for ``${`` itself.

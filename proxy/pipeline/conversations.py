@@ -4,14 +4,14 @@ Find and keep the records of a conversation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from proxy.chat.groups import is_group_start
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
-from proxy.pipeline.guarded import guarded, guarded_async
+from proxy.pipeline.guarded import guarded_async
 from proxy.pipeline.marks import Marks
 from proxy.pipeline.titles import title_of
 from proxy.records.record import Record
@@ -69,7 +69,7 @@ class Known:
     changing: int = 0
 
 
-LookedUp = Callable[[Identity, Iterable[Record]], int]
+LookedUp = Callable[[Identity, Iterable[Record]], Awaitable[int]]
 """Told of every look-up: whose, and the records that fit; answers how many of the last rows will change."""
 
 
@@ -98,7 +98,7 @@ class Conversations:
             pending = None
         self._metrics.lookups.labels("pending" if pending else "hit" if live else "miss").inc()
         foreign = _longest(record for record in fitting if record.model != identity.model and not record.pending)
-        changing = guarded("watch habits", lambda: self._looked_up(identity, fitting), otherwise=0)
+        changing = await guarded_async("watch habits", self._looked_up(identity, fitting), otherwise=0)
         return Known(live, pending, foreign, min(changing, len(rows) - 1))
 
     async def _fitting(self, identity: Identity, rows: Sequence[Message]) -> list[Record]:

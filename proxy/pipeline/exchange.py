@@ -55,6 +55,8 @@ class Exchange:
 
     *heads* are the request's headers by name. *notes* are what plug-ins want kept, ``None`` as long as they were not asked.
 
+    *request* is the view of the whole body; once it was *viewed_whole*, ``None`` says that it is nothing we understand.
+
     *glance* is the view of a large body without its images, where that was enough. *waited* are the seconds spent on a record that was being prepared.
     """
 
@@ -66,6 +68,7 @@ class Exchange:
     viewer: Viewer = _ANY_DEPTH
     heads: Heads = field(default_factory=dict)
     request: ChatRequest | None = None
+    viewed_whole: bool = False
     glance: ChatRequest | None = None
     plan: Plan | None = None
     action: Action = "passthrough"
@@ -117,14 +120,15 @@ class Exchange:
         """
         Return the view of the client's request, made at most once, ``None`` where it is nothing we understand.
         """
-        if self.request is None:
+        if self.request is None and not self.viewed_whole:
             self.request = await self.viewer.view(self.incoming.body, whose=self.party.sender)
+            self.viewed_whole = True
         return self.request
 
     async def continues(self) -> bool:
         """
         Tell whether the body goes on from one seen before, which makes its view at once.
         """
-        if self.request is None:
+        if self.request is None and not self.viewed_whole:
             self.request = await self.viewer.continued(self.incoming.body, whose=self.party.sender)
         return self.request is not None

@@ -21,7 +21,7 @@ from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.explain import Explanation, explained
 from proxy.pipeline.groundwork import Groundwork
 from proxy.pipeline.guarded import guarded_async
-from proxy.pipeline.habits import Habits
+from proxy.pipeline.habits import ENDS, Habits
 from proxy.pipeline.heads import by_name
 from proxy.pipeline.identify import Identifier
 from proxy.pipeline.knowledge import Knowledge
@@ -113,6 +113,8 @@ class Explainer:
 class Unwritten(MemoryStore):
     """
     Another store, read only: what is written stays here and goes with it.
+
+    Of facts only the habits of conversations are told: summaries that others just made have no place in an explanation.
     """
 
     def __init__(self, behind: RecordStore, *, clock: Clock) -> None:
@@ -122,6 +124,12 @@ class Unwritten(MemoryStore):
     @override
     async def find(self, digests: Sequence[str]) -> dict[str, tuple[Record, ...]]:
         return await self._behind.find(digests)
+
+    @override
+    async def get_fact(self, name: str) -> bytes | None:
+        if name.startswith(ENDS):
+            return await self._behind.get_fact(name)
+        return await super().get_fact(name)
 
 
 class Offline:

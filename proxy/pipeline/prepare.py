@@ -16,6 +16,7 @@ from proxy.pipeline.conversations import beginning
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.groundwork import Groundwork
 from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.holding import Hold, held
 from proxy.pipeline.patience import patience
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.scene import Scene
@@ -37,6 +38,7 @@ class Preparation:
     """
 
     def __init__(self, ground: Groundwork, ahead: Ahead, store: RecordStore) -> None:
+        self._hold = Hold()
         self._ground = ground
         self._ahead = ahead
         self._store = store
@@ -106,9 +108,10 @@ class Preparation:
     async def _alone(self, exchange: Exchange, scene: Scene, stage: Stage) -> None:
         lease = None
         try:
-            lease = await self._store.lease(_lineage(scene), exchange.compaction.summarizer.timeout)
+            lease = await self._store.lease(_lineage(scene), self._hold.lease)
             if lease is not None:
-                record = await self._record(exchange, scene, stage)
+                async with held(self._store, lease, self._ground.tasks, self._hold):
+                    record = await self._record(exchange, scene, stage)
                 outcome = "ok" if record else "none"
                 self._ground.metrics.compactions.labels(exchange.route.name, stage, outcome).inc()
         except ProxyError:

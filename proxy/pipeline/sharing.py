@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -19,6 +19,7 @@ import structlog
 from proxy.chat.json import dumps, loads
 from proxy.errors import SummaryError
 from proxy.pipeline.guarded import guarded_async
+from proxy.pipeline.holding import Hold, held
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.leases import Lease
 from proxy.records.store import RecordStore
@@ -31,12 +32,11 @@ Make = Callable[[], Coroutine[Any, Any, Summary]]
 @dataclass(frozen=True, slots=True)
 class Pace:
     """
-    Seconds: how long a lease holds and how often it is renewed, how often the others look, from *look* up to *rarely*,
-    and how long what was made, or a failure, is there to be adopted, or a wish counts.
+    Seconds: how a lease is held, how often the others look, from *look* up to *rarely*, and how long what was made, or
+    a failure, is there to be adopted, or a wish counts.
     """
 
-    lease: float = 15.0
-    renew: float = 5.0
+    hold: Hold = field(default_factory=Hold)
     look: float = 0.05
     rarely: float = 1.0
     adopt: float = 120.0
@@ -87,7 +87,7 @@ class SummarySharing:
         Return the right to make the summary, or what another made; a failure counts for those who waited for it.
         """
         pause, waited = self._pace.look, False
-        while (lease := await self._store.lease(name, self._pace.lease)) is None:
+        while (lease := await self._store.lease(name, self._pace.hold.lease)) is None:
             waited = True
             # The maker goes on without clients of its own as long as somebody says so.
             await self._store.put_fact(_wanted(name), b"1", self._pace.wanted)
@@ -108,7 +108,8 @@ class SummarySharing:
 
     async def _made(self, lease: Lease, make: Make) -> Summary:
         try:
-            summary = await self._renewing(lease, make)
+            async with held(self._store, lease, self._tasks, self._pace.hold):
+                summary = await make()
         except SummaryError as fault:
             await self._tell_failure(lease, {"fault": asdict(fault)})
             raise
@@ -118,20 +119,10 @@ class SummarySharing:
         telling = self._store.put_fact_once(lease.key, dumps(asdict(summary)), self._pace.adopt)
         return _summary(await guarded_async("tell a summary", telling, otherwise=b"")) or summary
 
-    async def _renewing(self, lease: Lease, make: Make) -> Summary:
-        task = self._tasks.start(make(), name="summary call")
-        try:
-            # One that is done waits for no store.
-            while not (await asyncio.wait({task}, timeout=self._pace.renew))[0]:
-                await guarded_async("renew a lease", self._store.renew(lease, self._pace.lease), otherwise=False)
-            return task.result()
-        finally:
-            task.cancel()
-
     async def _tell_failure(self, lease: Lease, failure: Mapping[str, object]) -> None:
         async def tell() -> None:
             # Only who still holds the lease may speak: a successor may be about to succeed.
-            if await self._store.renew(lease, self._pace.lease):
+            if await self._store.renew(lease, self._pace.hold.lease):
                 await self._store.put_fact(_failure(lease.key), dumps(failure), self._pace.failed)
 
         await guarded_async("tell a failure", tell(), otherwise=None)

@@ -45,18 +45,19 @@ class Divergences:
     def __init__(self) -> None:
         self._chains: OrderedDict[str, deque[_Seen]] = OrderedDict()
 
-    def row(self, client: str, digests: Sequence[str]) -> int | None:
+    def row(self, client: str, digests: Sequence[str], *, told: int = 0) -> int | None:
         """
         Return the first row in which *digests* differ from the most similar history of *client*, and remember them.
 
-        ``None`` where there is no such row: the first history, the same one, one that goes on, or one cut short.
+        ``None`` where there is no such row: the first history, the same one, one that goes on, or one cut short. Where
+        no habit was seen here, *told* is that many rows at the end that change as others have seen.
         """
         chains = self._of(client)
         new = array("Q", bytes.fromhex("".join(digests)))[::_WORDS]
         # Of several that share as much, the newest knows most of the client's ways.
         nearest = max(reversed(chains), key=lambda seen: divergence(seen.chain, new), default=None)
         if nearest is None:
-            chains.append(_Seen(new))
+            chains.append(_Seen(new, _taught((), told)))
             return None
         shared = divergence(nearest.chain, new)
         goes_on = shared == min(len(nearest.chain), len(new))
@@ -64,7 +65,7 @@ class Divergences:
         if goes_on or _habit(tails):
             # Its newer state takes the place of the older one; a fork is remembered beside it.
             chains.remove(nearest)
-        chains.append(_Seen(new, tails))
+        chains.append(_Seen(new, _taught(tails, told)))
         return None if goes_on else shared
 
     def changing(self, client: str) -> int:
@@ -76,6 +77,14 @@ class Divergences:
         chains = self._chains.get(client)
         return _habit(chains[-1].tails) if chains else 0
 
+    def wavers(self, client: str) -> bool:
+        """
+        Tell whether the end of that history has changed without being known to as a rule.
+        """
+        chains = self._chains.get(client)
+        tails = chains[-1].tails if chains else ()
+        return any(tails) and not _habit(tails)
+
     def _of(self, client: str) -> deque[_Seen]:
         chains = self._chains.setdefault(client, deque(maxlen=CHAINS))
         self._chains.move_to_end(client)
@@ -86,6 +95,13 @@ class Divergences:
 
 def _habit(tails: Sequence[int]) -> int:
     return max(tails) if sum(map(bool, tails)) > 1 else 0
+
+
+def _taught(tails: tuple[int, ...], told: int) -> tuple[int, ...]:
+    """
+    Return tails that stand for a habit, which ends like any other where the turns that follow only append.
+    """
+    return (told, told) if told and not _habit(tails) else tails
 
 
 def _tails(before: _Seen, shared: int, rows: int) -> tuple[int, ...]:

@@ -1,5 +1,5 @@
 """
-Open the store that the settings name.
+Open the store that the settings name, to work with or to look into.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from proxy.errors import SettingsError
+from proxy.errors import SettingsError, StoreError
 from proxy.records.fallback import GuardedStore, Opener, Patience
 from proxy.records.memory import MemoryStore
 from proxy.records.settings import StoreSettings
 from proxy.records.sqlite import SqliteStore
+from proxy.records.sqlite_file import look_into, open_file
 from proxy.records.store import Caps, Clock, RecordStore, StoreState
+from proxy.records.unwritten import UnwrittenStore
 
 # What memory may take while the real store is away.
 FALLBACK_BYTES = 64 << 20
@@ -29,6 +31,22 @@ async def open_store(settings: StoreSettings, *, clock: Clock, patience: Patienc
     """
     sealed = _sealing(settings.encryption_key)
     return sealed(await _opened(settings, clock=clock, patience=patience))
+
+
+async def look_into_store(settings: StoreSettings, *, clock: Clock) -> RecordStore:
+    """
+    Return what the store holds, to be read: nothing in it is made, moved, changed or lives longer.
+
+    Raises ``SettingsError`` where the settings cannot be met, ``StoreError`` where there is nothing to read.
+    """
+    sealed = _sealing(settings.encryption_key)
+    if settings.url.startswith("memory://"):
+        return sealed(MemoryStore(clock=clock))
+    look, about = _opener(settings.url, clock=clock, caps=Caps(settings.ttl, settings.max_bytes), reads_only=True)
+    try:
+        return UnwrittenStore(sealed(await look()), clock=clock)
+    except StoreError as exc:
+        raise StoreError(f"{about.kind} {about.place}", exc.cause) from exc
 
 
 async def _opened(settings: StoreSettings, *, clock: Clock, patience: Patience | None) -> RecordStore:
@@ -69,13 +87,15 @@ def _sealing(key: str | None) -> Callable[[RecordStore], RecordStore]:
     return lambda store: cast("RecordStore", module.SealedStore(store, seal))
 
 
-def _opener(url: str, *, clock: Clock, caps: Caps) -> tuple[Opener, StoreState]:
+def _opener(url: str, *, clock: Clock, caps: Caps, reads_only: bool = False) -> tuple[Opener, StoreState]:
     if url.startswith("sqlite:"):
-        path = sqlite_path(url)
-        return partial(SqliteStore.open, path, clock=clock, caps=caps), StoreState("sqlite", str(path))
+        path, connect = sqlite_path(url), look_into if reads_only else open_file
+        opener = partial(SqliteStore.open, path, clock=clock, caps=caps, connect=connect)
+        return opener, StoreState("sqlite", str(path))
     try:
         # An extra: those who do not use Redis need not have its client.
         module = import_module("proxy.records.redis")
     except ImportError as exc:
         raise SettingsError(("store.url: Redis needs the extra: pip install 'concertina-proxy[redis]'",)) from exc
-    return partial(module.RedisStore.open, url, clock=clock, caps=caps), StoreState("redis", module.place_of(url))
+    opener = partial(module.RedisStore.open, url, clock=clock, caps=caps, renews=not reads_only)
+    return opener, StoreState("redis", module.place_of(url))

@@ -52,12 +52,13 @@ class RedisStore(RecordStore):
     Records live in one hash a digest, so that a look-up reads no index.
     """
 
-    def __init__(self, client: Redis, place: str, *, clock: Clock, caps: Caps) -> None:
+    def __init__(self, client: Redis, place: str, *, clock: Clock, caps: Caps, renews: bool = True) -> None:
         self._client = client
         self._place = place
         self._clock = clock
         self._caps = caps
         self._ttl = _milliseconds(caps.ttl_seconds)
+        self._renewed = self._ttl if renews else 0
         self._find = client.register_script(scripts.FIND)
         self._get = client.register_script(scripts.GET)
         self._put = client.register_script(scripts.PUT)
@@ -69,9 +70,9 @@ class RedisStore(RecordStore):
         self._release = client.register_script(scripts.RELEASE)
 
     @classmethod
-    async def open(cls, url: str, *, clock: Clock, caps: Caps | None = None) -> Self:
+    async def open(cls, url: str, *, clock: Clock, caps: Caps | None = None, renews: bool = True) -> Self:
         """
-        Connect to the server at *url*. Raises ``StoreError``.
+        Connect to the server at *url*; what is found lives on where it *renews*. Raises ``StoreError``.
         """
         # One more try at once: a connection of the pool may have died while it was idle. Without driver info, since
         # the client would read its own version from disk with each connection, in the event loop.
@@ -82,7 +83,7 @@ class RedisStore(RecordStore):
             socket_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 1),
         )
-        store = cls(client, place_of(url), clock=clock, caps=caps or Caps())
+        store = cls(client, place_of(url), clock=clock, caps=caps or Caps(), renews=renews)
         try:
             await _answer(client.ping())
         except BaseException:
@@ -97,7 +98,7 @@ class RedisStore(RecordStore):
     @override
     async def find(self, digests: Sequence[str]) -> dict[str, tuple[Record, ...]]:
         wanted = list(dict.fromkeys(digests))
-        answer = await _answer(self._find(keys=wanted, args=[self._ttl, self._clock()]))
+        answer = await _answer(self._find(keys=wanted, args=[self._renewed, self._clock()]))
         found: dict[str, list[bytes]] = {}
         for number, body in zip(answer[::2], answer[1::2], strict=True):
             found.setdefault(wanted[number], []).append(body)

@@ -37,17 +37,17 @@ end
 """
 
 # Only what is found is answered, each body after the number of its digest: a reader in Python pays for each element.
-# The calls that renew are allowed to fail, so that a read-only replica still answers.
+# The calls that renew are allowed to fail, so that a read-only replica still answers; a time to live of 0 renews nothing.
 FIND = (
     _NAMES
     + _USE
     + """
-local found = {}
+local found, renews = {}, ARGV[1] ~= '0'
 for i, digest in ipairs(KEYS) do
   local flat = redis.call('HGETALL', p .. 'd:' .. digest)
-  if #flat > 0 then redis.pcall('PEXPIRE', p .. 'd:' .. digest, ARGV[1]) end
+  if renews and #flat > 0 then redis.pcall('PEXPIRE', p .. 'd:' .. digest, ARGV[1]) end
   for j = 1, #flat, 2 do
-    use(flat[j], ARGV[1], ARGV[2])
+    if renews then use(flat[j], ARGV[1], ARGV[2]) end
     found[#found + 1] = i - 1
     found[#found + 1] = flat[j + 1]
   end

@@ -22,5 +22,8 @@ async def load_secret(
     """
     if settings.secret is not None:
         return settings.secret.encode("utf-8", "surrogatepass")
+    known = await store.get_fact(FACT)
+    if known is not None:
+        return known
     # Whoever comes first decides; replicas that start together end up with the same one.
     return await store.put_fact_once(FACT, make(SECRET_BYTES))

@@ -5,7 +5,7 @@ The store in one SQLite file: survives restarts, shared by the workers of one ma
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +20,8 @@ from proxy.records.record import Record
 from proxy.records.sqlite_file import cause_of, open_file
 from proxy.records.store import Caps, Clock, RecordStore, StoreState, readable
 
+Connect = Callable[[Path], sqlite3.Connection]
+"""Opens a file. Raises ``StoreError``."""
 # JSON lists as parameters: one statement, and one trip to the thread, for any number of digests.
 _FIND = """
     SELECT key, digest, used, body FROM records
@@ -81,12 +83,12 @@ class SqliteStore(RecordStore):
         self._written = 0
 
     @classmethod
-    async def open(cls, path: Path, *, clock: Clock, caps: Caps | None = None) -> Self:
+    async def open(cls, path: Path, *, clock: Clock, caps: Caps | None = None, connect: Connect = open_file) -> Self:
         """
-        Open or begin the file at *path*. Raises ``StoreError``.
+        Open or begin the file at *path*; only read it where *connect* is ``look_into``. Raises ``StoreError``.
         """
         faults: list[StoreError] = []
-        connection = await aiosqlite.Connection(partial(_opened, path, faults), iter_chunk_size=64)
+        connection = await aiosqlite.Connection(partial(_opened, connect, path, faults), iter_chunk_size=64)
         if faults:
             await connection.close()
             raise faults[0]
@@ -227,14 +229,14 @@ class SqliteStore(RecordStore):
         return None if ttl_seconds is None else self._clock() + ttl_seconds
 
 
-def _opened(path: Path, faults: list[StoreError]) -> sqlite3.Connection:
+def _opened(connect: Connect, path: Path, faults: list[StoreError]) -> sqlite3.Connection:
     """
     Open the file, or nothing at all where it cannot be opened.
 
     A connection that fails to open leaves a thread that nobody waits for, and that fails once the loop is gone.
     """
     try:
-        return open_file(path)
+        return connect(path)
     except StoreError as fault:
         faults.append(fault)
         return sqlite3.connect(":memory:")

@@ -1,5 +1,6 @@
 """
 Open the SQLite file: private to its owner, checked, migrated; a corrupted one is moved aside and a new one begun.
+Or look into it, and change nothing.
 
 Everything here blocks and runs in the connection's own thread.
 """
@@ -14,6 +15,9 @@ from time import monotonic, sleep
 from proxy.errors import StoreError
 
 BUSY_SECONDS = 2.0
+NO_DATABASE = "corrupted, or no database at all"
+EMPTY = "there is nothing in the file yet"
+OLDER = "the file was made by an earlier version, and has yet to be brought up to date by the proxy"
 _AGAIN_SECONDS = 0.01
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -76,6 +80,33 @@ def open_file(path: Path) -> sqlite3.Connection:
         raise StoreError("sqlite", cause_of(exc)) from exc
 
 
+def look_into(path: Path) -> sqlite3.Connection:
+    """
+    Return a connection that only reads; no file is made, moved or changed. Raises ``StoreError``.
+    """
+    try:
+        return _looking(path.resolve(strict=True))
+    except (sqlite3.Error, OSError) as exc:
+        cause = cause_of(exc)
+        raise StoreError("sqlite", NO_DATABASE if cause == "corrupted" else cause) from exc
+
+
+def _looking(path: Path) -> sqlite3.Connection:
+    # Without a log beside it nobody has the file open, and SQLite would make one. With a log, the index of the log is
+    # only read: a proxy may be running on it.
+    way = "readonly_shm=1" if path.with_name(path.name + "-wal").exists() else "immutable=1"
+    uri = f"{path.as_uri()}?mode=ro&{way}"
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        _check(connection)
+        _refuse_foreign(connection)
+        _refuse_unreadable(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _make_private(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # SQLite gives the files beside it (-wal, -shm) the mode of this one.
@@ -109,11 +140,15 @@ def _connect_now(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _check(connection: sqlite3.Connection) -> None:
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         error = sqlite3.DatabaseError("quick_check failed")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    _check(connection)
     _refuse_foreign(connection)
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         # Only an empty file takes it; in others the statement would write for nothing.
@@ -126,17 +161,36 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _refuse_foreign(connection: sqlite3.Connection) -> None:
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = _tables(connection)
     if tables and "schema_version" not in tables:
         raise StoreError("sqlite", "the file belongs to another program")
+
+
+def _refuse_unreadable(connection: sqlite3.Connection) -> None:
+    if not _tables(connection):
+        raise StoreError("sqlite", EMPTY)
+    if _version(connection) < len(MIGRATIONS):
+        raise StoreError("sqlite", OLDER)
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """
+    Return the version of the file. Raises ``StoreError`` for one that is not known yet.
+    """
+    (version,) = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise StoreError("sqlite", "the file was made by a later version")
+    return int(version)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
-    (version,) = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()
-    if version > len(MIGRATIONS):
-        raise StoreError("sqlite", "the file was made by a later version")
+    version = _version(connection)
     for number, statements in enumerate(MIGRATIONS[version:], version + 1):
         for statement in statements:
             connection.execute(statement)

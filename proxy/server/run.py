@@ -75,18 +75,24 @@ def _ignore() -> None:
     """
 
 
-async def until_signal(stop: Callable[[], Awaitable[None]], *, hangup: Callable[[], None] = _ignore) -> None:
+async def until_signal(
+    stop: Callable[[], Awaitable[None]], *, hangup: Callable[[], None] = _ignore, lifeline: int | None = None
+) -> None:
     """
     Wait for SIGTERM or SIGINT, then *stop*; a second signal ends the process in the usual hard way.
 
-    SIGHUP calls *hangup* and goes on.
+    SIGHUP calls *hangup* and goes on. *lifeline* is a pipe into which nobody writes: its end is as good as a signal.
     """
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
     for number in _ENDING:
         loop.add_signal_handler(number, told.set)
     _on_hangup(hangup)
+    if lifeline is not None:
+        loop.add_reader(lifeline, told.set)
     await told.wait()
+    if lifeline is not None:
+        loop.remove_reader(lifeline)
     for number in _ENDING:
         loop.remove_signal_handler(number)
     await stop()

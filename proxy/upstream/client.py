@@ -5,7 +5,7 @@ The client side of the proxy: sends a request as it is, and hands the answer on 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from proxy.errors import UpstreamError
@@ -17,6 +17,7 @@ from proxy.upstream.pool import Pool
 from proxy.upstream.reading import Reading
 from proxy.upstream.request import head_of, send_bytes, start_stream
 from proxy.upstream.settings import UpstreamSettings
+from proxy.upstream.trust import state_of_trust
 from proxy.upstream.tunnel import Switched
 from proxy.upstream.way import way_to
 from proxy.upstream.wire import Answer, Outgoing
@@ -29,12 +30,11 @@ _Line = tuple[object, ...]
 @dataclass(frozen=True, slots=True)
 class _Pools:
     """
-    The connections of a client and of those it was renewed from; *age* counts the renewals.
+    The connections of a client and of those it was renewed from.
     """
 
     by_line: dict[_Line, Pool] = field(default_factory=dict)
     addresses: Addresses = field(default_factory=Addresses)
-    age: int = 0
 
 
 class UpstreamClient:
@@ -62,8 +62,13 @@ class UpstreamClient:
 
         Both are closed as one.
         """
-        pools = replace(self._shared, age=self._shared.age + 1)
-        return UpstreamClient(upstreams, environ=self._environ, pools=pools)
+        return UpstreamClient(upstreams, environ=self._environ, pools=self._shared)
+
+    def look_again(self) -> None:
+        """
+        Go by the files of authorities as they are now, from the next request on; connections stay where these do.
+        """
+        self._pools.clear()
 
     async def send(self, outgoing: Outgoing) -> Answer:
         """
@@ -96,7 +101,7 @@ class UpstreamClient:
 
     def _pool(self, name: str) -> Pool:
         settings = self._upstreams[name]
-        line = _line(settings, self._shared.age)
+        line = _line(settings)
         pool = self._shared.by_line.get(line)
         if pool is None:
             try:
@@ -108,11 +113,9 @@ class UpstreamClient:
         return pool
 
 
-def _line(settings: UpstreamSettings, age: int) -> _Line:
+def _line(settings: UpstreamSettings) -> _Line:
     parts = urlsplit(settings.base_url)
-    # A file of authorities may have been written anew.
-    trusted = None if settings.ca_file is None else (settings.ca_file, age)
-    return parts.scheme.lower(), parts.netloc, trusted, settings.connect_timeout
+    return parts.scheme.lower(), parts.netloc, state_of_trust(settings), settings.connect_timeout
 
 
 def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) -> Reading:

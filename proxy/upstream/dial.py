@@ -37,17 +37,18 @@ async def _connect(
     host: str, port: int, addresses: Addresses, protocol: asyncio.Protocol, *, tls: ssl.SSLContext | None
 ) -> asyncio.Transport:
     loop = asyncio.get_running_loop()
-    infos = await addresses.of(host, port)
+    tried, sock = await addresses.of(host, port), None
     try:
-        sock = await start_connection(infos, happy_eyeballs_delay=_SECOND_ADDRESS_AFTER)
-    except OSError:
-        addresses.forget(host, port)
-        raise
-    try:
+        sock = await start_connection(tried, happy_eyeballs_delay=_SECOND_ADDRESS_AFTER)
+        if len(tried) > 1:
+            tried = addresses.reached(tried, sock.getpeername())
         name = host.rstrip(".") if tls is not None else None
         transport, _ = await loop.create_connection(lambda: protocol, sock=sock, ssl=tls, server_hostname=name)
     except BaseException:
-        sock.close()
+        # Also where time ran out, ours or that of a client who left: an address may swallow all that it is sent.
+        addresses.failed(host, port, tried)
+        if sock is not None:
+            sock.close()
         raise
     return transport
 

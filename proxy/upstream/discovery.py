@@ -142,6 +142,12 @@ class WindowDiscovery:
         self._spawn(self.close())
         return other
 
+    def look_again(self) -> None:
+        """
+        Go by the files of authorities as they are now.
+        """
+        self._client.look_again()
+
     async def window(self, upstream: str, model: str, headers: Headers = (), *, patience: float = 0.0) -> int | None:
         """
         Return what is known, and ask in the background where it is nothing or old.

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from proxy.errors import StoreError
+from proxy.records.open import look_into_store
+from proxy.records.settings import StoreSettings
 from proxy.records.store import Caps
 from tests.support.stores import Harness, RedisServer, opened, record
 
@@ -340,6 +342,53 @@ class TestTwoWorkers:
             await store.put(record("k"))
         async with opened(harness) as store:
             assert "d-k" in await store.find(["d-k"])
+
+
+async def looked_into(harness):
+    """
+    Return the same store as a verb sees it that only tells of it.
+    """
+    url = harness.place if harness.kind == "redis" else f"sqlite:///{harness.place}"
+    return await look_into_store(StoreSettings(url=url), clock=harness.clock)
+
+
+@pytest.mark.parametrize("harness", ["sqlite", pytest.param("redis", marks=pytest.mark.redis)], indirect=True)
+class TestLookedInto:
+    async def test_tells_all_and_keeps_what_is_written_to_itself(self, harness):
+        """Who explains goes through the same steps as a proxy, and none of them counts."""
+        async with opened(harness) as store:
+            await store.put(record("k", summary="first"))
+            await store.put_fact("f", b"1")
+        looked = await looked_into(harness)
+        assert (await looked.find(["d-k"])).keys() == {"d-k"}
+        assert (await looked.get(["k"])).keys() == {"k"}
+        assert [each.key for each in await looked.recent(9)] == ["k"]
+        assert await looked.put_fact_once("f", b"2") == b"1"
+        assert (await looked.put(record("k", summary="second"))).summary == "first"
+        await looked.put_fact("f", b"3")
+        await looked.put(record("n"))
+        await looked.delete("k")
+        await looked.sweep(harness.clock() + 1e9)
+        assert await looked.lease("l", 30)
+        assert await looked.get_fact("f") == b"3"
+        await looked.close()
+
+        async with opened(harness) as store:
+            assert (await store.get(["k", "n"])).keys() == {"k"}
+            assert await store.get_fact("f") == b"1"
+            assert await store.lease("l", 30)
+
+    async def test_what_is_looked_at_lives_no_longer(self, harness):
+        """Otherwise a script that lists sessions each day would keep for ever what nobody resumes."""
+        async with opened(harness) as store:
+            await store.put(record("k"))
+            await harness.pass_time(harness.caps.ttl_seconds * 0.6)
+            looked = await looked_into(harness)
+            assert await looked.find(["d-k"])
+            await looked.close()
+            await harness.pass_time(harness.caps.ttl_seconds * 0.6)
+
+            assert await store.find(["d-k"]) == {}
 
 
 class TestState:

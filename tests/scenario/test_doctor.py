@@ -18,6 +18,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from proxy.cli.main import main
+from proxy.records.sqlite_file import open_file
 from proxy.tokens.vocabulary import Vocabulary
 from tests.support.edge import RawUpstream, plain, served_by
 from tests.support.processes import free_port
@@ -183,6 +184,52 @@ async def test_no_write_access(clinic: Clinic) -> None:
 
     assert (check, text.startswith("does not work: ")) == ("store", True)
     assert "let this user write /proc/no/state.db" in advice
+
+
+async def test_a_misspelt_variable_is_worth_a_note(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The proxy runs without it, so it is no fault.
+    """
+    monkeypatch.setenv("CONCERTINA_LOGLEVEL", SECRET)
+    result = await clinic.see()
+
+    assert result.exit_code == 0
+    assert (
+        "note   environment: CONCERTINA_LOGLEVEL: sets nothing\n       tip: did you mean CONCERTINA_LOG_LEVEL?"
+        in result.stdout
+    )
+    assert SECRET not in result.output
+
+
+@pytest.mark.parametrize("file", [b"an important letter" * 400, "damaged", b"", None], ids=str)
+async def test_a_store_that_is_none_is_left_as_it_is(clinic: Clinic, file: bytes | str | None) -> None:
+    """
+    What the proxy would make or move aside is for the proxy to do; where it would move something, that is a fault.
+    """
+    path = clinic.folder / "kept" / "state.db"
+    clinic.settings["store"]["url"] = f"sqlite:///{path}"
+    if file is not None:
+        path.parent.mkdir()
+        path.write_bytes(file if isinstance(file, bytes) else damaged(clinic.folder / "other.db"))
+    before = path.read_bytes() if file is not None else None
+    faults = await clinic.faults()
+
+    assert [(check, text) for check, text, _ in faults] == (
+        [("store", "corrupted, or no database at all")] if file else []
+    )
+    assert all(f"{path}.corrupt" in advice for _, _, advice in faults)
+    assert [each.name for each in path.parent.glob("*")] == ["state.db"] * (file is not None)
+    assert before is None or path.read_bytes() == before
+
+
+def damaged(path: Path) -> bytes:
+    """
+    Return a store with a sound beginning and a broken page.
+    """
+    with closing(open_file(path)) as connection:
+        connection.executemany("INSERT INTO facts VALUES (?, zeroblob(3000), NULL)", [(str(n),) for n in range(50)])
+    raw = path.read_bytes()
+    return raw[:4096] + b"\xa5" * (len(raw) - 4096)
 
 
 async def test_redis_is_down(clinic: Clinic) -> None:

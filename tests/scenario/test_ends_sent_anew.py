@@ -6,10 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from proxy.chat.json import dumps, loads
+from proxy.pipeline.explainer import PATH
+from proxy.upstream.wire import Incoming
 from tests.support.conversations import Row, assistant, filler, system, user
 from tests.support.worlds import World, texts
 
@@ -113,3 +118,58 @@ async def test_a_client_that_appends_is_served_as_ever(world_factory: Any) -> No
 
     assert len(world.upstream.summary_calls) == len(plain.upstream.summary_calls)
     assert world.sent.body == plain.sent.body
+
+
+@pytest.mark.parametrize(("processes", "size", "most"), [("restarted", 6_000, 6), ("eight", 9_000, 8)])
+async def test_another_process_knows_what_one_learned(
+    world_factory: Any, tmp_path: Path, processes: str, size: int, most: int
+) -> None:
+    """
+    Restarted every three turns, or eight at random on one store: as few compactions as in one that lives on.
+
+    Each once learned it by itself, from three turns of its own, and covered the files of a turn until then.
+    """
+    store = {"url": f"sqlite:///{tmp_path}/state.db"}
+    restarts, random = processes == "restarted", Random(1)
+    worlds = [await world_factory(store=store) for _ in range(TURNS // 3 + 1 if restarts else 8)]
+    compacted = 0
+    for turn, rows in enumerate(requests(files(size))):
+        world = worlds[turn // 3 if restarts else random.randrange(8)]
+        compacted += (await world.chat(rows)).action == "compacted"
+
+    assert compacted <= most
+    assert sum(len(world.upstream.summary_calls) for world in worlds) <= most + 2
+
+
+async def test_what_is_learned_is_told_when_it_changes(world_factory: Any) -> None:
+    """
+    Not with every turn.
+    """
+    world = await world_factory()
+    store, told = world.proxied.proxy.core.store, []
+    put = store.put_fact
+
+    async def seen(name: str, value: bytes, ttl_seconds: float | None = None) -> None:
+        told.extend([value] if name.startswith("habit:") else [])
+        await put(name, value, ttl_seconds)
+
+    store.put_fact = seen
+    await carry(world, files(6_000))
+
+    assert told == [b"3"]
+
+
+async def test_an_explanation_knows_it_as_well(world_factory: Any) -> None:
+    """
+    Otherwise it tells that files are folded which the proxy sends as they are.
+    """
+    world = await world_factory()
+    own = (("authorization", "Bearer client-key"),)
+    for turn, rows in enumerate(requests(files(6_000))):
+        body = dumps({"model": "sim-model", "messages": rows})
+        told = await world.proxied.proxy.explainer.explain(Incoming("POST", PATH, own, body))
+        reply = await world.chat(rows)
+
+        assert told.action == reply.action
+        assert (f"FILES-{turn}" in told.body.decode()) == (f"FILES-{turn}" in texts(world.sent))
+        assert len(loads(told.body)["messages"]) == len(world.sent.messages)

@@ -13,10 +13,13 @@ import pytest
 import yaml
 
 from proxy.chat.json import dumps, loads
+from proxy.reloading import Reloading, Written
 from proxy.simulator.steps import answer
 from proxy.wiring import renew
+from tests.support.certificates import made_in
 from tests.support.conversations import agent_session, user
 from tests.support.proxied import ProxyFactory
+from tests.support.reached import reached
 
 SECRET = "sk-secret-of-the-test"
 HELLO = {"model": "sim-model", "messages": [user("hello")]}
@@ -93,6 +96,29 @@ def _connections(proxied: Any) -> list[object]:
     (pool,) = proxied.proxy.core.client._shared.by_line.values()
     assert len(pool._all) == 1
     return list(pool._all)
+
+
+async def test_authorities_are_read_again_where_no_setting_changed(
+    proxy_factory: ProxyFactory, certificate: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """
+    They are written anew under the same name; the proxy went by the old ones until some setting changed.
+    """
+    (tmp_path / "other").mkdir()
+    file, _ = made_in(tmp_path / "other")
+    async with reached(tls=certificate) as there:
+        proxied = await proxy_factory(there.url, upstream={"ca_file": file, "discover": False})
+        reload = Reloading(proxied.proxy, Written(proxied.proxy.settings))
+        before = (await proxied.post(HELLO)).status
+        file.write_bytes(certificate[0].read_bytes())
+        reload()
+        after = [(await proxied.post(HELLO)).status for _ in range(2)]
+        connections = there.upstream.connections
+        reload()
+        await proxied.post(HELLO)
+
+    assert (before, after) == (502, [200, 200])
+    assert there.upstream.connections == connections
 
 
 async def test_client_keys_can_be_changed(proxy_factory: ProxyFactory, upstream_factory: Any) -> None:

@@ -5,6 +5,7 @@ Several replicas on one store behave as one: one summary a stretch, stable bytes
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,6 +21,12 @@ from tests.support.worlds import texts
 
 BIG = chat_session(13)
 MORE = [*BIG, assistant("ok"), user("and the rest?")]
+SLOW_HOOK = """
+import time
+
+def on_pre_compress(messages):
+    time.sleep(2.0)
+"""
 SETTINGS: dict[str, Any] = {"threshold_tokens": 6_000, "prepare_at": None}
 
 
@@ -29,13 +36,14 @@ def replicas(proxy_factory: Any) -> Any:
     Start replicas on one store, in front of one upstream.
     """
 
-    async def start(upstream: Any, store: str, *, count: int = 2, **compaction: Any) -> list[Proxied]:
+    async def start(upstream: Any, store: str, *, count: int = 2, app: Any = (), **compaction: Any) -> list[Proxied]:
         started = [
             await proxy_factory(
                 upstream.url,
                 upstream={"context_window": 8_000, "discover": False},
                 store={"url": store},
                 compaction={**SETTINGS, **compaction},
+                **dict(app),
             )
             for _ in range(count)
         ]
@@ -180,6 +188,29 @@ class TestSingleFlight:
         reply = await waiting
 
         assert (done, reply.status, reply.action) == (set(), 200, "compacted")
+        assert len(upstream.summary_calls) == 1
+
+    async def test_a_preparation_that_takes_longer_than_a_summary_may_is_still_the_only_one(
+        self, upstream: Any, replicas: Any, shared_store: str, tmp_path: Path
+    ) -> None:
+        """
+        What goes before the summary takes its time too: the lease once ended with the time of the summary alone.
+        """
+        (tmp_path / "slow.py").write_text(SLOW_HOOK)
+        one, other = await replicas(
+            upstream,
+            shared_store,
+            app={"plugins_dir": str(tmp_path)},
+            prepare_at=0.5,
+            hook_timeout="20s",
+            summarizer={"timeout": "1s"},
+        )
+        await one.chat(BIG[:-12])
+        await asyncio.sleep(1.3)
+        await other.chat(BIG[:-10])
+        await settled([one, other])
+
+        assert {len(call.messages) for call in upstream.main_calls} == {len(BIG) - 12, len(BIG) - 10}
         assert len(upstream.summary_calls) == 1
 
 

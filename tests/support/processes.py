@@ -66,13 +66,19 @@ class Served:
         """
         Wait for the first event of that name.
         """
+        return (await self.events_named(name, 1))[0]
+
+    async def events_named(self, name: str, count: int) -> list[dict[str, Any]]:
+        """
+        Wait for *count* events of that name.
+        """
 
         def found() -> list[dict[str, Any]]:
             return [event for event in self.events if event.get("event") == name]
 
         async with asyncio.timeout(PATIENCE), self._news:
-            await self._news.wait_for(found)
-        return found()[0]
+            await self._news.wait_for(lambda: len(found()) >= count)
+        return found()
 
     async def post(self, body: Any, *, path: str = "/v1/chat/completions") -> tuple[int, bytes]:
         """

@@ -13,7 +13,7 @@ def clean_environ(monkeypatch: pytest.MonkeyPatch) -> None:
     No variable of the machine reaches a verb.
     """
     for name in environment():
-        if name.startswith(("CONCERTINA_", "OPENAI_")) and name != "CONCERTINA_SHARED":
+        if name.startswith(("CONCERTINA_", "OPENAI_")):
             monkeypatch.delenv(name)
 
 
@@ -32,7 +32,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list:
     """
     found: list = []
 
-    def serve(settings: object, _read: object = None) -> int:
+    def serve(settings: object, _read: object = None, **_: object) -> int:
         found.append(settings)
         return 0
 

@@ -192,6 +192,26 @@ def test_a_place_that_cannot_be_written_is_told(ask: Any, tmp_path: Path) -> Non
     assert "cannot be written: No such file or directory" in result.stderr
 
 
+@pytest.mark.parametrize("file", [b"an important letter" * 400, None], ids=["text", "none"])
+def test_a_live_look_without_a_store_says_so_and_makes_none(ask: Any, tmp_path: Path, file: bytes | None) -> None:
+    """
+    The request is explained all the same: only its records are unknown.
+    """
+    path = tmp_path / "kept" / "state.db"
+    if file is not None:
+        path.parent.mkdir()
+        path.write_bytes(file)
+    (tmp_path / "c.yaml").write_text(
+        f"upstreams: {{a: {{base_url: 'http://127.0.0.1:9/v1'}}}}\nstore: {{url: 'sqlite:///{path}'}}\n"
+    )
+    result = ask(LONG, "--config", str(tmp_path / "c.yaml"), "--live", "--window", "8192", "--json")
+
+    assert (result.exit_code, json.loads(result.stdout)["action"]) == (0, "compacted")
+    assert f"store sqlite {path}: " in result.stderr
+    assert [each.name for each in path.parent.glob("*")] == ["state.db"] * (file is not None)
+    assert file is None or path.read_bytes() == file
+
+
 def test_only_a_live_look_opens_the_store_of_the_configuration() -> None:
     """
     Otherwise records are looked up in an empty memory, with digests that are the same in every run.

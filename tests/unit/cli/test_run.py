@@ -98,6 +98,15 @@ def test_a_file_names_its_own_upstreams(runner: CliRunner, started: Started, tmp
     assert started.proxy[-2:] == ["--config", str(file)]
 
 
+def test_the_proxy_ends_with_its_standard_input(runner: CliRunner, started: Started) -> None:
+    """
+    Which ends even where nobody could tell it.
+    """
+    runner.invoke(main, ["run", "--", "agent"])
+
+    assert "--lifeline" in started.proxy
+
+
 def test_the_proxy_is_quiet_and_leaves_the_admin_port_alone(runner: CliRunner, started: Started) -> None:
     """
     Another proxy may run already, and the terminal belongs to the command.

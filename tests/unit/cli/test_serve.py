@@ -48,6 +48,6 @@ def test_exits_with_what_serving_ended_with(runner: CliRunner, served: list, mon
     A port in use is a failure.
     """
     main.get_command(None, "serve")
-    monkeypatch.setattr("proxy.cli.serve.serve_forever", lambda *_: 1)
+    monkeypatch.setattr("proxy.cli.serve.serve_forever", lambda *_, **__: 1)
 
     assert runner.invoke(main, ["serve", "--upstream", "http://a"]).exit_code == 1

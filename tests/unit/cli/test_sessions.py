@@ -1,4 +1,8 @@
 import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,6 +12,8 @@ from proxy.chat.json import loads
 from proxy.cli.main import main
 from proxy.records.sqlite import SqliteStore
 from tests.support.stores import FakeClock, record
+
+ONE_TURN = '{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'
 
 
 @pytest.fixture
@@ -117,3 +123,104 @@ def test_a_store_that_cannot_be_read_is_a_failure(runner: CliRunner, tmp_path: P
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert "store sqlite" in result.stderr
+
+
+PROXY = """
+import sys
+from pathlib import Path
+from proxy.records.sqlite_file import open_file
+connection = open_file(Path(sys.argv[1]))
+connection.execute("INSERT INTO facts VALUES ('a', x'00', NULL)")
+print("written", flush=True)
+sys.stdin.read()
+connection.close()
+"""
+"""Does as a proxy does with the file: another process, since SQLite shares the index of a log within one."""
+WAYS = [("list",), ("show", "aaaa1"), ("export", "aaaa1"), ("export", "--request", "{request}")]
+"""Every way to ask the store."""
+
+
+def asked(runner: CliRunner, folder: Path, way: Sequence[str]) -> Result:
+    """
+    Ask the store at ``state.db`` of *folder* one way.
+    """
+    request = folder / "request.json"
+    request.write_text(ONE_TURN)
+    config = folder / "c.yaml"
+    config.write_text(f"store: {{url: 'sqlite:///{folder}/kept/state.db'}}\nupstreams: {{a: {{base_url: 'http://a'}}}}")
+    return run(runner, config, *(word.format(request=request) for word in way))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        (b"an important letter\n" * 400, "no database"),
+        (b"\0" * 5_000, "no database"),
+        (b"", "nothing in the file yet"),
+        (None, "No such file"),
+    ],
+    ids=["text", "zeros", "empty", "none"],
+)
+def test_what_is_no_store_is_told_and_left_as_it_is(
+    runner: CliRunner, tmp_path: Path, file: bytes | None, why: str, way: Sequence[str]
+) -> None:
+    """
+    A proxy moves a damaged file aside and begins a new one; who only asks may have given a wrong path.
+    """
+    folder = tmp_path / "kept"
+    if file is not None:
+        folder.mkdir()
+        (folder / "state.db").write_bytes(file)
+    before = told(folder)
+    result = asked(runner, tmp_path, way)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert why in result.stderr
+    assert f"{folder}/state.db" in result.stderr
+    assert told(folder) == before
+    assert folder.exists() == (file is not None)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+@pytest.mark.parametrize("state", ["closed", "running", "killed"])
+def test_asking_changes_no_file(runner: CliRunner, config: Path, state: str, way: Sequence[str]) -> None:
+    """
+    Nor makes one beside it: whether a proxy runs on it, was stopped, or was killed with a log left behind.
+    """
+    folder = config.parent / "kept"
+    folder.mkdir()
+    (config.parent / "state.db").rename(folder / "state.db")
+    with left(folder / "state.db", state):
+        before = told(folder)
+        result = asked(runner, config.parent, way)
+        assert told(folder) == before
+        if way[0] in {"list", "show"}:
+            assert "Fix the login bug" in result.stdout
+
+
+def told(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """
+    Return all that a folder holds: bytes, mode and time of change of each file.
+    """
+    files = {path: path.stat() for path in folder.glob("*")}
+    return {path.name: (path.read_bytes(), stat.st_mode, stat.st_mtime_ns) for path, stat in files.items()}
+
+
+@contextmanager
+def left(path: Path, state: str) -> Iterator[None]:
+    """
+    Leave the file as a proxy does that was stopped, still runs with something in its log, or was killed.
+    """
+    if state == "closed":
+        yield
+        return
+    command = [sys.executable, "-c", PROXY, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as proxy:
+        assert proxy.stdout is not None
+        assert proxy.stdout.readline() == b"written\n"
+        if state == "killed":
+            proxy.kill()
+            proxy.wait()
+        assert {each.name for each in path.parent.iterdir()} == {"state.db", "state.db-wal", "state.db-shm"}
+        yield

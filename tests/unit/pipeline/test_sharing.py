@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from proxy.errors import SummaryError
+from proxy.pipeline.holding import Hold
 from proxy.pipeline.sharing import Pace, SummarySharing
 from proxy.pipeline.tasks import TaskKeeper
 from proxy.records.leases import Lease
@@ -15,7 +16,7 @@ from proxy.records.memory import MemoryStore
 from proxy.summaries.base import Summary
 from tests.support.stores import FakeClock, FlakyStore
 
-QUICK = Pace(renew=0.01, look=0.001, rarely=0.002)
+QUICK = Pace(Hold(renew=0.01), look=0.001, rarely=0.002)
 
 
 class Maker:
@@ -182,7 +183,7 @@ async def test_a_maker_that_works_long_keeps_its_lease(
     first = asyncio.ensure_future(process().once("k", maker))
     await maker.begun.wait()
     for _ in range(4):
-        clock.advance(QUICK.lease * 0.8)
+        clock.advance(QUICK.hold.lease * 0.8)
         renewed.clear()
         await renewed.wait()
     second = asyncio.ensure_future(process().once("k", maker))
@@ -197,11 +198,11 @@ async def test_a_maker_that_died_is_succeeded(process: Callable, maker: Maker, c
     """
     name = await held_name(process(), maker, store)
     maker.gate.set()
-    await store.lease(name, QUICK.lease)
+    await store.lease(name, QUICK.hold.lease)
     waiting = asyncio.ensure_future(process().once("k", maker))
     await asyncio.sleep(0.02)
     made_while_held = maker.made
-    clock.advance(QUICK.lease + 1)
+    clock.advance(QUICK.hold.lease + 1)
 
     assert ((await waiting).text, made_while_held) == ("summary 1", 0)
 
@@ -238,7 +239,7 @@ async def test_a_maker_that_lost_its_lease_adopts_its_successors_bytes(
     store.renew = lost
     slow = asyncio.ensure_future(process().once("k", maker))
     await maker.begun.wait()
-    clock.advance(QUICK.lease + 1)
+    clock.advance(QUICK.hold.lease + 1)
     quick = Maker()
     quick.gate.set()
     second = await process().once("k", quick)
@@ -322,6 +323,6 @@ async def test_a_summary_that_is_done_waits_for_no_renewal(clock: FakeClock, mak
 
     store = Counting(clock=clock)
     maker.gate.set()
-    summary = await SummarySharing(store, TaskKeeper(), pace=Pace(renew=5.0)).once("k", maker)
+    summary = await SummarySharing(store, TaskKeeper(), pace=Pace(Hold(renew=5.0))).once("k", maker)
 
     assert (summary.text, store.renewed) == ("summary 1", 0)

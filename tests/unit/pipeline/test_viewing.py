@@ -5,7 +5,13 @@ The one parse of a body, and what is remembered of it.
 import asyncio
 import json
 
+import pytest
+
+from proxy.pipeline.directives import read_directives
+from proxy.pipeline.exchange import Exchange, Party
+from proxy.pipeline.settings import RouteSettings
 from proxy.pipeline.viewing import OFF_LOOP_BYTES, Viewer
+from proxy.upstream.wire import Incoming
 
 
 def body(rows: int, *, size: int = 3_000, last: str = "") -> bytes:
@@ -58,3 +64,36 @@ def test_one_that_forgets_looks_as_deep() -> None:
     assert asyncio.run(viewer.view(deep, whose="me")) is None
     assert asyncio.run(viewer.forgetful().view(deep)) is None
     views(viewer.forgetful(), (body(20), "me"), (body(22), "me"))
+
+
+class Counting(Viewer):
+    """
+    Counts the looks at whole bodies.
+    """
+
+    looks = 0
+
+    async def view(self, body: bytes, *, whose: str = ""):
+        self.looks += 1
+        return await super().view(body, whose=whose)
+
+
+@pytest.mark.parametrize("raw", [b"{", b'{"model": "m", "messages": "none"}', body(1)])
+async def test_a_body_is_viewed_once_whatever_came_of_it(raw: bytes) -> None:
+    """
+    One that nobody understood was parsed anew by each step that asked.
+    """
+    viewer = Counting()
+    exchange = Exchange(
+        incoming=Incoming("POST", "/v1/chat/completions", (), raw),
+        route=RouteSettings(name="r", upstream="u"),
+        directives=read_directives({}),
+        party=Party("u", "t", "c"),
+        started=0.0,
+        viewer=viewer,
+    )
+    found = [await exchange.viewed() for _ in range(3)]
+
+    assert [view is None for view in found] == [raw != body(1)] * 3
+    assert await exchange.continues() is (raw == body(1))
+    assert viewer.looks == 1

@@ -1,19 +1,24 @@
 """
-The process that does long work: forked before there are threads, so it is tried in a process of its own.
+The process for long work: forked while there are no threads, so it is tried in a process of its own.
 """
 
 import json
 import subprocess
 import sys
+import threading
+from functools import partial
 
 import pytest
+
+from proxy.pipeline.workshop import Workshop
+from tests.support import jobs
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks are not safe here")
 
 SCRIPT = """
-import json, os, signal, sys, time
+import json, os, signal, sys
 from functools import partial
-from proxy.pipeline.workshop import Workshop, WorkshopError
+from proxy.pipeline.workshop import Workshop
 
 def counted(text, count): return [count(text), os.getpid(), os.getppid()]
 def failing(count): raise ValueError("no such row")
@@ -29,30 +34,27 @@ def outcome(job):
         return type(fault).__name__ + ": " + str(fault)
 
 held = open(os.devnull)
-shop = Workshop.open(len)
+shop = Workshop.fork(len)
 # Looked up by name in the fork, which began before these were made.
-told = {"beside": shop._pid, "here": os.getpid()}
+told = {"beside": shop.pid, "here": os.getpid()}
 told["counted"] = [outcome(partial(counted, "abc")), outcome(partial(counted, "ä"))]
 told["failing"] = outcome(failing)
 told["killed"] = outcome(killed)
 told["large"] = len(outcome(partial(large, 3_000_000)))
 told["unpicklable"] = outcome(unpicklable)
 told["files"] = outcome(files)
-os.kill(shop._pid, signal.SIGTERM)
-os.kill(shop._pid, signal.SIGINT)
+os.kill(shop.pid, signal.SIGTERM)
+os.kill(shop.pid, signal.SIGINT)
 told["after signals"] = outcome(partial(counted, "abcd"))[0]
 if "kill" in sys.argv:
-    os.kill(shop._pid, signal.SIGKILL)
+    os.kill(shop.pid, signal.SIGKILL)
     told["gone"] = outcome(partial(counted, "abc")).partition(":")[0]
-pid = shop._pid
 shop.close()
-told["ended"] = False
-for _ in range(500):
-    try:
-        if os.waitpid(pid, os.WNOHANG)[0]: told["ended"] = True; break
-    except ChildProcessError:
-        told["ended"] = True; break
-    time.sleep(0.01)
+told["closed"] = outcome(partial(counted, "abc")).partition(":")[0]
+try:
+    os.kill(told["beside"], 0)
+except ProcessLookupError:
+    told["ended"] = True
 print(json.dumps(told))
 """
 
@@ -103,10 +105,30 @@ def test_ends_with_the_process_that_asks_and_not_before(told: dict) -> None:
     """
     assert told["after signals"] == 4
     assert told["ended"] is True
+    assert told["closed"] == "WorkshopGoneError"
 
 
 def test_one_that_was_killed_is_told() -> None:
     """
     The work is then done by whoever asked.
     """
-    assert run("kill")["gone"] == "WorkshopError"
+    assert run("kill")["gone"] == "WorkshopGoneError"
+
+
+def test_one_that_is_started_later_does_the_same() -> None:
+    """
+    Threads are no hindrance to it; it counts with token tables of its own.
+    """
+    held = threading.Event()
+    thread = threading.Thread(target=held.wait)
+    thread.start()
+    workshop = Workshop.start()
+    try:
+        parents = {workshop.do(jobs.parent), workshop.do(jobs.parent)}
+        told = workshop.do(partial(jobs.counted, "hello world"))
+    finally:
+        workshop.close()
+        held.set()
+        thread.join()
+
+    assert (parents, told, workshop.answered) == ({workshop.pid}, 2, 3)

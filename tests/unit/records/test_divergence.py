@@ -128,6 +128,37 @@ def test_conversations_of_one_client_in_turns_keep_their_habits() -> None:
     assert changing(*(history for together in zip(*sessions, strict=True) for history in together)) == 2
 
 
+def test_what_others_have_seen_counts_until_turns_of_its_own_speak_against_it() -> None:
+    """
+    A process that meets a conversation in the middle, or after its end has changed once.
+    """
+    watch = Divergences()
+    watch.row("client", digests(*"abcdFu"), told=2)
+    assert watch.changing("client") == 2
+    for length in range(7, 11):
+        watch.row("client", digests(*"abcdFuvwxy"[:length]))
+    assert watch.changing("client") == 0
+
+    watch = Divergences()
+    watch.row("client", digests(*"abcdFu"))
+    watch.row("client", digests(*"abcdefGv"), told=3)
+    assert watch.changing("client") == 3
+
+
+def test_an_end_that_changed_once_may_be_a_habit_or_an_edit() -> None:
+    """
+    Then it is worth to ask others.
+    """
+    watch, turns = Divergences(), ("abcdFu", "abcdefGv", "abcdefghHw")
+    told = []
+    for turn in turns:
+        watch.row("client", digests(*turn))
+        told.append(watch.wavers("client"))
+
+    assert told == [False, True, False]
+    assert not watch.wavers("nobody")
+
+
 def test_clients_are_kept_apart_and_bounded() -> None:
     """
     Whatever their number, and whatever they hold at a time.

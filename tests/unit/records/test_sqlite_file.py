@@ -10,7 +10,7 @@ import pytest
 
 from proxy.errors import StoreError
 from proxy.records import sqlite_file
-from proxy.records.sqlite_file import open_file
+from proxy.records.sqlite_file import look_into, open_file
 
 
 def begin(path):
@@ -122,3 +122,47 @@ def test_a_folder_in_the_way_is_a_store_error(tmp_path):
 
     with pytest.raises(StoreError, match="Is a directory"):
         open_file(tmp_path / "state.db")
+
+
+class TestLookInto:
+    """
+    Reads, and does nothing else.
+    """
+
+    def test_reads_what_is_only_in_the_log_so_far(self, tmp_path):
+        """A proxy may be running on it."""
+        path = tmp_path / "state.db"
+        with closing(open_file(path)) as proxy:
+            proxy.execute("INSERT INTO facts VALUES ('a', x'01', NULL)")
+            with closing(look_into(path)) as connection:
+                assert connection.execute("SELECT name FROM facts").fetchall() == [("a",)]
+                with pytest.raises(sqlite3.OperationalError, match="readonly"):
+                    connection.execute("DELETE FROM facts")
+
+    def test_refuses_other_versions(self, tmp_path, monkeypatch):
+        """One of an earlier version is for the proxy to bring up to date."""
+        path = tmp_path / "state.db"
+        begin(path)
+        monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, ("SELECT 1",)))
+        with pytest.raises(StoreError, match="earlier version"):
+            look_into(path)
+        monkeypatch.setattr(sqlite_file, "MIGRATIONS", ())
+        with pytest.raises(StoreError, match="later version"):
+            look_into(path)
+
+    def test_refuses_what_belongs_to_another_program(self, tmp_path):
+        """Its tables are none of ours."""
+        path = tmp_path / "theirs.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE mails (id)")
+
+        with pytest.raises(StoreError, match="another program"):
+            look_into(path)
+
+    def test_names_with_signs_of_a_url_are_names(self, tmp_path):
+        """A path is no URL."""
+        path = tmp_path / "a ?mode=rwc#%41.db"
+        begin(path)
+
+        look_into(path).close()
+        assert [each.name for each in tmp_path.iterdir()] == [path.name]

@@ -24,7 +24,7 @@ def told(counter, histogram, values) -> list[str]:
         count.labels(who="a", what="c").inc(2)
         sizes.labels("x").observe(value)
         bare.observe(value)
-    return [line for line in generate_latest(registry).decode().splitlines() if "_created" not in line]
+    return generate_latest(registry).decode().splitlines()
 
 
 def test_they_tell_the_same_as_the_librarys_own():
@@ -32,8 +32,9 @@ def test_they_tell_the_same_as_the_librarys_own():
     Labels by place and by name, values below, at and above every bucket's end, and no number at all come out alike.
     """
     values = (-1, 0, 0.5, 1, 1.5, 2, 3, 5, 6, 1e9, math.inf)
-    assert told(Counter, Histogram, values) == told(PlainCounter, PlainHistogram, values)
-    assert told(Counter, Histogram, (math.nan,)) == told(PlainCounter, PlainHistogram, (math.nan,))
+    for seen in (values, (math.nan,)):
+        plain = [line for line in told(PlainCounter, PlainHistogram, seen) if "_created" not in line]
+        assert told(Counter, Histogram, seen) == plain
 
 
 def test_a_wrong_number_of_labels_is_refused():

@@ -62,6 +62,24 @@ def test_a_replacement_goes_on_counting(tmp_path) -> None:
     assert value(text, "concertina_inflight") == 1
 
 
+def test_one_process_and_several_tell_the_same_series(tmp_path) -> None:
+    """
+    Whoever goes from one worker to more finds every series again, and none tells when it was made.
+    """
+    alone = Metrics()
+    for metrics in (alone, worker(tmp_path, 0, inflight=0)):
+        metrics.requests.labels("r", "passthrough").inc()
+        metrics.summary_seconds.observe(0.3)
+        metrics.publish()
+    names = [
+        {line.partition("{")[0].partition(" ")[0] for line in text.decode().splitlines() if line[0] != "#"}
+        for text in (collect_metrics(alone.registry), collect_metrics(tmp_path))
+    ]
+
+    assert names[0] >= names[1] > {"concertina_requests_total", "concertina_summary_seconds_bucket"}
+    assert not [name for name in names[0] if name.endswith("_created")]
+
+
 def test_one_process_needs_no_folder() -> None:
     """
     Its registry has it all, and watched gauges are taken when they are asked for.

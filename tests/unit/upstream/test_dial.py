@@ -1,15 +1,16 @@
 import asyncio
 import socket
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 import pytest
 
 from proxy.errors import UpstreamTimeoutError, UpstreamUnreachableError
-from proxy.upstream import addresses, proxies
+from proxy.upstream import addresses, dial, proxies
 from proxy.upstream.client import UpstreamClient
 from proxy.upstream.settings import UpstreamSettings
 from proxy.upstream.wire import Outgoing
-from tests.support.edge import served_by
+from tests.support.certificates import made_in
+from tests.support.edge import plain, served_by
 from tests.support.forward import forwarding
 from tests.support.reached import reached
 
@@ -133,6 +134,29 @@ async def test_tells_certificates_that_are_not_trusted(certificate):
             await r.send()
 
 
+@pytest.mark.parametrize("named", ["ca_file", "SSL_CERT_FILE"])
+async def test_authorities_that_were_written_anew_count_once_it_is_told_so(certificate, tmp_path, monkeypatch, named):
+    """
+    Under the same name, as a volume of Kubernetes has it; nothing is read for each request.
+    """
+    (tmp_path / "other").mkdir()
+    file, _ = made_in(tmp_path / "other")
+    if named == "SSL_CERT_FILE":
+        monkeypatch.setenv(named, str(file))
+    async with reached(tls=certificate, **({"ca_file": file} if named == "ca_file" else {})) as r:
+        with pytest.raises(UpstreamUnreachableError, match="certificate"):
+            await r.send()
+        file.write_bytes(certificate[0].read_bytes())
+        with pytest.raises(UpstreamUnreachableError, match="certificate"):
+            await r.send()
+        r.client.look_again()
+        assert await r.ask() == (200, b"{}")
+        connections = r.upstream.connections
+        r.client.look_again()
+        assert await r.ask() == (200, b"{}")
+        assert r.upstream.connections == connections
+
+
 async def test_keeps_connections_with_tls(certificate):
     """
     Large bodies pass both ways.
@@ -218,6 +242,111 @@ async def test_tries_the_next_address_where_one_leads_nowhere(monkeypatch):
         assert r.upstream.received[0].header("host") == f"two.test:{r.upstream.port}"
 
 
+@contextmanager
+def swallowing():
+    """
+    A port at which connecting comes to no end: as many as it takes are waiting there already.
+    """
+    with socket.socket() as listener, ExitStack() as waiting:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        yield listener.getsockname()
+
+
+class Names:
+    """
+    Tells the addresses of *told*, and counts questions.
+    """
+
+    def __init__(self, monkeypatch, *told):
+        self.told = told
+        self.asked = 0
+        monkeypatch.setattr(addresses, "_resolved", self)
+
+    async def __call__(self, _host, _port):
+        self.asked += 1
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in self.told]
+
+
+async def test_an_address_that_swallows_everything_is_looked_up_anew(monkeypatch):
+    """
+    Once it was gone to again for a minute, although its host had moved.
+    """
+    with swallowing() as nowhere:
+        names = Names(monkeypatch, nowhere)
+        async with reached(base_url="http://one.test:80", connect_timeout=0.1) as r:
+            with pytest.raises(UpstreamTimeoutError):
+                await asyncio.wait_for(r.send(), 5)
+            names.told = (nowhere, ("127.0.0.1", r.upstream.port))
+            monkeypatch.setattr(dial, "_SECOND_ADDRESS_AFTER", 60)
+
+            assert await asyncio.wait_for(r.ask(), 5) == (200, b"{}")
+            assert names.asked == 2
+
+
+async def test_an_address_that_swallows_everything_is_tried_last(monkeypatch):
+    """
+    It takes a quarter of a second to go past it, which each new connection once took.
+    """
+    with swallowing() as nowhere:
+        async with reached(plain(headers=b"Connection: close\r\n")) as r:
+            names = Names(monkeypatch, nowhere, ("127.0.0.1", r.upstream.port))
+            r.url = "http://two.test"
+            r.client = r.client.renewed({"up": UpstreamSettings(base_url=r.url, connect_timeout=2)})
+            assert await asyncio.wait_for(r.ask(), 5) == (200, b"{}")
+            monkeypatch.setattr(dial, "_SECOND_ADDRESS_AFTER", 60)
+
+            assert await asyncio.wait_for(r.ask(), 5) == (200, b"{}")
+            assert (r.upstream.connections, names.asked) == (2, 1)
+
+
+async def test_a_client_that_gives_up_on_an_address_says_as_much(monkeypatch):
+    """
+    Its patience may end before ours.
+    """
+    with swallowing() as nowhere:
+        names = Names(monkeypatch, nowhere)
+        async with reached(base_url="http://one.test:80", connect_timeout=30) as r:
+            for asked in (1, 2):
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(r.send(), 0.1)
+                assert names.asked == asked
+
+
+async def test_an_address_whose_handshake_fails_is_tried_last(certificate, monkeypatch):
+    """
+    That it takes connections does not make it a better one.
+    """
+    async with greeting(b"no TLS\r\n\r\n") as port, reached(tls=certificate, ca_file=certificate[0]) as r:
+        Names(monkeypatch, ("127.0.0.1", port), ("127.0.0.1", r.upstream.port))
+        with pytest.raises(UpstreamUnreachableError, match="handshake"):
+            await asyncio.wait_for(r.send(), 5)
+
+        assert await asyncio.wait_for(r.ask(), 5) == (200, b"{}")
+
+
+async def test_an_address_that_is_back_gets_its_share_again(monkeypatch):
+    """
+    After a while, or as soon as it was the only one left that answers.
+    """
+    one, other = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"127.0.0.{n}", 80)) for n in (1, 2)]
+    Names(monkeypatch, one[4], other[4])
+    book = addresses.Addresses()
+    assert await book.of("a.test", 80) == [one, other]
+    assert book.reached([one, other], other[4]) == [other]
+    assert await book.of("a.test", 80) == [other, one]
+    assert book.reached([other, one], one[4]) == [one]
+    assert await book.of("a.test", 80) == [one, other]
+
+    monkeypatch.setattr(addresses, "_LAST_FOR_SECONDS", 0)
+    book.failed("a.test", 80, [one])
+    assert await book.of("a.test", 80) == [one, other]
+
+
 class Resolver:
     """
     Counts questions; *failures* of them fail.
@@ -257,7 +386,7 @@ async def test_asks_for_an_address_once(resolver):
     await book.of("a.test", 80)
 
     assert (resolver.asked, found[0][0][4]) == (1, ("127.0.0.1", 80))
-    book.forget("a.test", 80)
+    book.failed("a.test", 80, [])
     await book.of("a.test", 80)
     assert resolver.asked == 2
 
