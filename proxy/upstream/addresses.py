@@ -55,7 +55,8 @@ class Addresses:
         if place not in places:
             return tried
         number = places.index(place)
-        self._put_last(places[:number])
+        if number:
+            self._put_last(places[:number])
         return tried[number : number + 1]
 
     def failed(self, host: str, port: int, tried: Sequence[AddrInfoType]) -> None:
