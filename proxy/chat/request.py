@@ -104,6 +104,15 @@ class ChatRequest:
         """
         return self.inherited.new_bytes if self.inherited else len(self.body)
 
+    def bytes_beside(self, rows: int) -> int:
+        """
+        Return how many bytes of the body are not those of its first *rows* rows, which were there on an earlier turn.
+        """
+        if not rows:
+            return len(self.body)
+        spans = self.spans.rows
+        return len(self.body) - (spans[rows - 1][1] - spans[0][0])
+
     @property
     def model(self) -> str:
         """

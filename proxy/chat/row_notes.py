@@ -5,7 +5,7 @@ What was found out about the rows of a conversation, so that the next turn asks 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from proxy.chat.messages import Message
 
@@ -41,6 +41,12 @@ class RowNotes:
             self._lists[key] = whole  # type: ignore[assignment]
         return whole
 
+    def there(self, key: Hashable) -> Sequence[Any]:
+        """
+        Return the notes under *key* that are there, those on the first rows of a history.
+        """
+        return self._lists.get(key, ())
+
     def of_first(self, rows: int, key: Hashable, make: Callable[[], V]) -> V:
         """
         Return what *make* makes of the first *rows* rows, whatever follows them; of each *key* once.
@@ -57,7 +63,7 @@ class RowNotes:
         """
         Return how many rows have no note under *key*.
         """
-        return len(self.rows) - len(self._lists.get(key, ()))
+        return len(self.rows) - len(self.there(key))
 
     def handed_on(self, rows: Sequence[Message], *, shared: int) -> RowNotes:
         """

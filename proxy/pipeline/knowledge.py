@@ -145,12 +145,12 @@ class Knowledge:
                 self._facts.popitem(last=False)
         return facts
 
-    def worth_a_look(self, exchange: Exchange, model: str, threshold: int) -> int:
+    def least_folded(self, exchange: Exchange, model: str, threshold: int) -> int:
         """
-        Return the size from which on a conversation may have a record: half of what ever led to a compaction.
+        Return the smallest size that leads to a compaction or ever did; from half of it on a conversation may have a record.
         """
         refused = self.facts(exchange, model).refused
-        return (threshold if refused is None else min(threshold, refused)) // 2
+        return threshold if refused is None else min(threshold, refused)
 
     def refuse(self, exchange: Exchange, model: str, tokens: int) -> None:
         """

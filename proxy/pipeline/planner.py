@@ -62,7 +62,7 @@ class Planner:
         self._compacting = compacting
         self._preparation = preparation
         self._outputs = OutputLimits(knowledge)
-        self._small = Smallness(knowledge, self._outputs, conversations.marks)
+        self._small = Smallness(knowledge, self._outputs, conversations.marks, counter)
 
     async def plan(self, exchange: Exchange) -> Plan:
         """
@@ -161,7 +161,7 @@ class Planner:
             exchange.compaction, window=found.tokens, asked_output=request.asked_output, fixed=fixed, scale=scale
         )
         known = Known()
-        worth = total >= self._knowledge.worth_a_look(exchange, request.model, budget.threshold)
+        worth = total >= self._knowledge.least_folded(exchange, request.model, budget.threshold) // 2
         if worth or window is not None or self._conversations.marks or self._small.over_bytes(exchange, request.body):
             known = await self._conversations.known(identity, rows)
             budget = beside_changing_rows(budget, known, running)

@@ -17,8 +17,16 @@ from proxy.pipeline.marks import Marks
 from proxy.pipeline.output_limits import OutputLimits
 from proxy.pipeline.scene import most_and_start
 from proxy.tokens.bound import holds_only_text, light_bound, upper_bound, without_media
+from proxy.tokens.counter import TokenCounter
 from proxy.windows.resolve import Window
 
+A_TOKEN = 2
+"""
+Bytes for which a token stands where both are added up.
+
+Whether anything has to be done is a matter of the threshold, of which bytes are a bound; whether there may be a record to be
+resumed, of half of it. A text has at least two bytes a token, so that one sum answers both.
+"""
 MOST_PROVEN = 4_096
 LONGEST_NAME = 200
 LARGE_BYTES = 1024 * 1024
@@ -63,8 +71,9 @@ class Smallness:
     Tells by bytes alone that nothing has to be done.
     """
 
-    def __init__(self, knowledge: Knowledge, outputs: OutputLimits, marks: Marks) -> None:
+    def __init__(self, knowledge: Knowledge, outputs: OutputLimits, marks: Marks, counter: TokenCounter) -> None:
         self._knowledge = knowledge
+        self._counter = counter
         self.bodies = BodyLimits(knowledge)
         self._outputs = outputs
         self._marks = marks
@@ -83,7 +92,8 @@ class Smallness:
         if request is None or exemption(request) is not None or self.over_bytes(exchange, exchange.incoming.body):
             return False
         exchange.directives = with_command(exchange.directives, request, exchange.compaction.focus_command)
-        if not await self._below(exchange, request, light_bound(rest)):
+        # What a medium costs is a guess, so that a byte beside media counts for no less than a token.
+        if not await self._below(exchange, request, A_TOKEN * light_bound(rest)):
             return False
         exchange.glance = request
         return True
@@ -92,10 +102,12 @@ class Smallness:
         """
         Tell whether the bytes alone prove that nothing has to be done; most requests end here, and are never counted.
         """
-        if self.over_bytes(exchange, request.body) or not await self._below(exchange, request, len(request.body)):
+        rows, tokens = self._counter.counted(request.notes) if request.inherited else (0, 0)
+        size = A_TOKEN * tokens + request.bytes_beside(rows)
+        if self.over_bytes(exchange, request.body) or not await self._below(exchange, request, size):
             return False
         # The look for images comes last, and the one that reads the whole body only where rows are more than text.
-        return holds_only_text(request.messages) or upper_bound(request.body) is not None
+        return holds_only_text(request.notes, behind=rows) or upper_bound(request.body) is not None
 
     def counted(self, exchange: Exchange, request: ChatRequest, tokens: int, window: Window) -> bool:
         """
@@ -103,7 +115,7 @@ class Smallness:
         """
         if self._has_to_be_seen(exchange, request) or self.over_bytes(exchange, request.body):
             return False
-        return self._is_below(exchange, request, tokens, window)
+        return tokens < self._least(exchange, request, tokens, window) // A_TOKEN
 
     def _has_to_be_seen(self, exchange: Exchange, request: ChatRequest) -> bool:
         """
@@ -115,7 +127,8 @@ class Smallness:
 
     async def _below(self, exchange: Exchange, request: ChatRequest, size: int) -> bool:
         """
-        Tell whether *size* tokens are too few for anything to be done.
+        Tell whether a *size* in bytes, in which a token that was counted stands for two, is too little for anything to
+        be done.
         """
         if self._has_to_be_seen(exchange, request):
             return False
@@ -132,13 +145,21 @@ class Smallness:
         return small
 
     def _is_below(self, exchange: Exchange, request: ChatRequest, size: int, window: Window) -> bool:
+        least = self._least(exchange, request, size, window)
+        # A window that nobody told may be far smaller: refusals are looked out for from half of it on.
+        return size < (least // 2 if window.source == "default" else least)
+
+    def _least(self, exchange: Exchange, request: ChatRequest, size: int, window: Window) -> int:
+        """
+        Return the tokens from which on a request of at most *size* tokens would be compacted, or ever was.
+        """
         scale = self._knowledge.scale(exchange, request.model, None, 0, size)
         if self._outputs.may_be_too_much(exchange, request, prompt=round(size * scale)):
-            return False
+            return 0
         most, start = most_and_start(
             exchange.compaction, window=window.tokens, asked_output=request.asked_output, scale=scale
         )
-        return size < self._knowledge.worth_a_look(exchange, request.model, min(start, most))
+        return self._knowledge.least_folded(exchange, request.model, min(start, most))
 
     def over_bytes(self, exchange: Exchange, body: bytes) -> bool:
         """

@@ -9,9 +9,10 @@ an address of 40 bytes is an image of 1,500 tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from proxy.chat.messages import Message
+from proxy.chat.row_notes import RowNotes
 from proxy.tokens.media import AUDIO_TYPES, FILE_TYPES, IMAGE_TYPES, VIDEO_TYPES
 
 _KINDS = b"|".join(sorted(kind.encode() for kind in AUDIO_TYPES | FILE_TYPES | IMAGE_TYPES | VIDEO_TYPES))
@@ -19,7 +20,7 @@ _MEDIA_TYPE = re.compile(rb'"type"\s*:\s*"(?:' + _KINDS + rb')"')
 _IMAGE_KEY = b'"image_url"'
 _IMAGE_FIELD = re.compile(rb'"image_url"\s*:')
 _BASE64 = b";base64,"
-REASONING_PARTS = ("reasoning_details", "thinking_blocks")
+REASONING_PARTS = frozenset({"reasoning_details", "thinking_blocks"})
 """Fields of a row that hold parts, as its content may."""
 DEAR_MEDIUM = 8_000
 """
@@ -38,22 +39,33 @@ def upper_bound(body: bytes) -> int | None:
     return len(body)
 
 
-def holds_only_text(rows: Iterable[Message]) -> bool:
+def holds_only_text(notes: RowNotes, *, behind: int = 0) -> bool:
     """
-    Tell whether *rows* hold nothing but text, so that their bytes are a bound; unlike ``upper_bound`` it reads no text.
+    Tell whether all rows *behind* the first ones hold nothing but text, so that their bytes are a bound.
+
+    Unlike ``upper_bound`` it reads no text, and no row is looked at twice, however many turns it takes.
     """
-    return all(map(_is_text, rows))
+    odd = notes.on("more than text", _odd_rows)
+    return odd[-1] == (odd[behind - 1] if behind else 0)
+
+
+def _odd_rows(known: Sequence[int], rows: Iterable[Message]) -> Iterator[int]:
+    """
+    Yield, for each row, how many of those up to it hold more than text.
+    """
+    number = known[-1] if known else 0
+    for row in rows:
+        number += not _is_text(row)
+        yield number
 
 
 def _is_text(row: Message) -> bool:
+    if not REASONING_PARTS.isdisjoint(row):
+        return False
     content = row.get("content")
-    if content is not None and not isinstance(content, str):
-        return isinstance(content, list) and all(map(_is_text_part, content)) and not _has_reasoning_parts(row)
-    return not _has_reasoning_parts(row)
-
-
-def _has_reasoning_parts(row: Message) -> bool:
-    return any(key in row for key in REASONING_PARTS)
+    return (
+        content is None or isinstance(content, str) or (isinstance(content, list) and all(map(_is_text_part, content)))
+    )
 
 
 def _is_text_part(part: object) -> bool:

@@ -49,6 +49,7 @@ class TokenCounter:
         self._family = family
         # Counts of one family and of one kind of value must not serve another: images differ, and so do frames.
         self._name = family.name
+        self._running_key = ("tokens", family.name)
         self._plain = {role: f"{role}\0{family.name}" for role in _PLAIN_ROLES}
 
     def text(self, text: str) -> int:
@@ -81,7 +82,14 @@ class TokenCounter:
         """
         if not self._vocabulary.ready:  # an estimate made while the table loads must not outlive that time
             return list(self._running((), notes.rows))
-        return notes.on(("tokens", self._name), self._running)
+        return notes.on(self._running_key, self._running)
+
+    def counted(self, notes: RowNotes) -> tuple[int, int]:
+        """
+        Return how many of the first rows were counted on an earlier turn, and their tokens.
+        """
+        known = notes.there(self._running_key)
+        return len(known), known[-1] if known else 0
 
     def _running(self, known: Sequence[int], rows: Sequence[Message]) -> Iterator[int]:
         return islice(accumulate(map(self.message, rows), initial=known[-1] if known else 0), 1, None)

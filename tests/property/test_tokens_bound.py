@@ -8,6 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proxy.chat.json import dumps, loads
+from proxy.chat.request import ChatRequest
+from proxy.chat.row_notes import RowNotes
 from proxy.tokens.bound import holds_only_text, upper_bound
 from proxy.tokens.cache import CountCache
 from proxy.tokens.counter import TokenCounter
@@ -81,9 +83,33 @@ def test_no_request_has_more_tokens_than_bytes(data):
     """
     for body in bodies(data):
         rows = loads(body)["messages"]
-        bound = len(body) if holds_only_text(rows) else upper_bound(body)
+        bound = len(body) if holds_only_text(RowNotes(rows)) else upper_bound(body)
 
         assert bound is None or count(loads(body)) <= bound
+
+
+@given(requests, st.integers(0, 5))
+@settings(max_examples=120, deadline=None)
+def test_nor_has_one_whose_first_rows_were_counted(data, seen):
+    """
+    What was counted on an earlier turn, and the bytes of all else: new rows, and whatever stands beside the rows.
+    """
+    counter = TokenCounter(VOCABULARY, CountCache())
+    for body in bodies(data):
+        earlier = ChatRequest.parse(dumps({**data, "messages": data["messages"][:seen]}))
+        if earlier is None:
+            continue
+        counter.running(earlier.notes)
+        shared = len(earlier.messages)
+        request = ChatRequest.parse(body)
+        notes = earlier.notes.handed_on(request.messages, shared=shared)
+        rows, tokens = counter.counted(notes)
+        bound = tokens + request.bytes_beside(rows)
+
+        assert rows == shared
+        assert (
+            not holds_only_text(notes, behind=rows) or counter.running(notes)[-1] + counter.fixed(request.data) <= bound
+        )
 
 
 @given(requests)

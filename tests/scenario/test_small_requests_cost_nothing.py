@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proxy.chat.json import loads
 from proxy.tokens.vocabulary import Vocabulary
 from tests.support.conversations import long_session
 
@@ -61,3 +62,47 @@ async def test_a_request_below_the_bound_calls_no_tokenizer(
 
     assert (reply.status, reply.action) == (200, "passthrough")
     assert (watched.calls > 0) is counted
+
+
+async def test_a_session_that_goes_on_is_counted_now_and_then(upstream_factory: Any, proxy_factory: Any) -> None:
+    """
+    What was counted on an earlier turn and the bytes of what is new are a bound as well; turns of which no more has to be
+    known go out as they came, and the first one at the threshold is the one that is found by counting every turn.
+    """
+    turns = long_session(40, 6_000, kind="chat")
+    folded, counted = [], []
+    for recent in ("64MiB", 0):
+        upstream = await upstream_factory()
+        proxied = await proxy_factory(
+            upstream.url,
+            upstream={"context_window": 128_000, "discover": False},
+            limits={"recent_bodies": recent},
+            compaction={
+                "threshold_tokens": 40_000,
+                "minimum_threshold_tokens": 1,
+                "summarizer": {"kind": "extractive"},
+            },
+        )
+        replies = [await proxied.chat(rows) for rows in turns]
+        folded.append([reply.action for reply in replies].index("compacted"))
+        counted.append(sum("x-concertina-tokens" in reply.headers for reply in replies))
+        whole = [loads(call.body)["messages"] for call in upstream.main_calls[: folded[-1]]]
+        assert whole == turns[: folded[-1]]
+
+    assert folded[0] == folded[1]
+    assert 0 < counted[0] < counted[1]
+
+
+@pytest.mark.parametrize("window", [128_000, None])
+async def test_bytes_below_the_threshold_are_enough_where_the_window_is_known(
+    upstream: Any, proxy_factory: Any, window: int | None
+) -> None:
+    """
+    An unknown one is held to be as large, and may be far smaller: from half of the threshold on requests are counted.
+    """
+    proxied = await proxy_factory(upstream.url, upstream={"context_window": window, "discover": False})
+
+    reply = await proxied.chat(long_session(16)[-1])
+
+    assert (reply.status, reply.action) == (200, "passthrough")
+    assert ("x-concertina-tokens" in reply.headers) is (window is None)

@@ -64,7 +64,7 @@ async def test_what_was_learned_of_tokens_outlives_the_process(
     settings = {"upstream": {"context_window": 60_000, "discover": False}, "store": store, "compaction": QUICK}
     first = await proxy_factory(upstream.url, **settings)
     for turn in range(6):
-        await first.chat([*ROWS, {"role": "user", "content": f"turn {turn}"}])
+        await first.chat([{"role": "system", "content": f"task {turn}"}, *ROWS])
     await first.proxy.core.tasks.settled()
     before = await first.proxy.diagnosing.diagnose(first.proxy.core.router.routes[-1], "sim-model", BEARER)
 

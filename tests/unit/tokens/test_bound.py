@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from proxy.chat.row_notes import RowNotes
 from proxy.tokens.bound import DEAR_MEDIUM, holds_only_text, light_bound, upper_bound, without_media
 
 
@@ -123,7 +124,9 @@ def test_a_row_that_may_hold_a_medium_is_more_than_text(row):
     """
     Wherever a counter finds a medium, the bytes are no bound.
     """
-    assert not holds_only_text([{"role": "user", "content": "hello"}, row])
+    notes = RowNotes([{"role": "user", "content": "hello"}, row, {"role": "user", "content": "go on"}])
+
+    assert [holds_only_text(notes, behind=rows) for rows in (0, 1, 2)] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -139,4 +142,4 @@ def test_rows_of_text_are_known_by_their_shape(row):
     """
     What the text says does not matter, so none of it is read.
     """
-    assert holds_only_text([row])
+    assert holds_only_text(RowNotes([row]))
