@@ -68,7 +68,7 @@ class Edge:
         """
         Return what makes the protocol of each connection.
         """
-        return Connections(self.serve, header_timeout=self._limits.header_timeout, head_limit=self._limits.headers)
+        return Connections(self.serve, self._limits)
 
     async def serve(self, request: Request) -> bool:
         """

@@ -5,7 +5,6 @@ A client's connection: one request after the other, and no patience for what nev
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, cast
@@ -18,8 +17,10 @@ from proxy.server.failures import NO_RETRY, answer_for, place_of, refusal
 from proxy.server.flow import Flow
 from proxy.server.head import CHUNKED, Head, broken, stray
 from proxy.server.patience import Patience
+from proxy.server.peer import probe
 from proxy.server.reply import last_words
 from proxy.server.request import Request
+from proxy.server.settings import LimitsSettings
 
 _LOG = structlog.get_logger()
 _IDLE_SECONDS = 75.0
@@ -40,7 +41,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._head: Head | None = Head(connections.head_limit)
+        self._head: Head | None = Head(connections.limits.headers)
         self._request: Request | None = None
         self._held = b""
         self._due = False
@@ -51,13 +52,12 @@ class Connection(asyncio.Protocol):
         """
         Expect a head.
         """
-        raw = transport.get_extra_info("socket")
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self.flow = Flow(cast("asyncio.Transport", transport))
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
+        self.flow = Flow(cast("asyncio.Transport", transport), loop, send_timeout=self._connections.limits.send_timeout)
+        probe(self.flow.transport)
         self._patience = Patience(self._loop)
         self._connections.opened.add(self)
-        self._patience.allow(self._connections.header_timeout, self.close)
+        self._patience.allow(self._connections.limits.header_timeout, self.close)
 
     def data_received(self, data: bytes) -> None:
         """
@@ -71,6 +71,7 @@ class Connection(asyncio.Protocol):
         """
         if self.task is not None:
             self.task.cancel()
+        self.flow.close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """
@@ -83,7 +84,7 @@ class Connection(asyncio.Protocol):
             self.task.cancel()
         if self._request is not None and self._request.body is not None:
             self._request.body.fail(exc if isinstance(exc, OSError) else ConnectionResetError("the client has left"))
-        self.flow.resume()
+        self.flow.lost()
 
     def pause_writing(self) -> None:
         """
@@ -113,10 +114,10 @@ class Connection(asyncio.Protocol):
         Take nothing more, and end the connection once all has been written.
         """
         self._take = self._ignore
-        self.flow.transport.close()
+        self.flow.close()
 
     def _take_head(self, data: bytes) -> None:
-        head = self._head or Head(self._connections.head_limit)
+        head = self._head or Head(self._connections.limits.headers)
         try:
             rest = head.feed(data)
         except BadRequestError as exc:
@@ -129,7 +130,7 @@ class Connection(asyncio.Protocol):
             self._begin(Request(self, head), head.length, rest)
         elif self._head is None:
             self._head = head
-            self._patience.allow(self._connections.header_timeout, self.close)
+            self._patience.allow(self._connections.limits.header_timeout, self.close)
 
     def _begin(self, request: Request, length: int, rest: bytes) -> None:
         if length:
@@ -259,10 +260,9 @@ class Connections:
     Makes the protocol of each connection, and knows those that are open.
     """
 
-    def __init__(self, serve: Serve, *, header_timeout: float, head_limit: int) -> None:
+    def __init__(self, serve: Serve, limits: LimitsSettings) -> None:
         self.serve = serve
-        self.header_timeout = header_timeout
-        self.head_limit = head_limit
+        self.limits = limits
         self.opened: set[Connection] = set()
         self._empty = asyncio.Event()
 

@@ -22,6 +22,11 @@ class LimitsSettings(Settings):
         gt=0,
         description="How long a client may take to send its headers, and be silent within the body of a chat.",
     )
+    send_timeout: Seconds = Field(
+        default=300.0,
+        gt=0,
+        description="How long a client may take not one byte of what waits for it before its connection is reset and its upstream call ended.",
+    )
     json_depth: int = Field(
         default=200,
         ge=1,

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
+from proxy.server.flow import Flow
 from proxy.server.reply import Reply
 from proxy.server.request import Request
 from proxy.upstream.tunnel import Switched
@@ -25,7 +27,7 @@ async def tunnel(request: Request, switched: Switched, reply: Reply) -> bool:
             return await reply.abort()
         reply.switch(switched.status, switched.reason, switched.headers)
         from_client = asyncio.StreamReader(limit=_SLICE)
-        from_client.set_transport(transport)
+        from_client.set_transport(cast("asyncio.Transport", _Pace(reply.flow)))
         from_client.feed_data(request.line.hand_over(from_client.feed_data))
 
         async def to_client(data: bytes) -> None:
@@ -33,10 +35,20 @@ async def tunnel(request: Request, switched: Switched, reply: Reply) -> bool:
             await reply.drain()
 
         await _first_to_end(_copy(from_client, switched.write), _copy(switched.reader, to_client))
-        transport.close()
+        reply.flow.close()
     finally:
         switched.close()
     return False
+
+
+class _Pace:
+    """
+    What a stream reader asks of a transport, so that a client is held back here as everywhere: and seen when it leaves.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self.pause_reading = flow.hold
+        self.resume_reading = flow.release
 
 
 async def _copy(source: asyncio.StreamReader, sink: Callable[[bytes], Awaitable[None]]) -> None:

@@ -223,6 +223,30 @@ async def test_a_stream_that_did_not_end_is_told_so(proxy_factory: Any, stage: s
     assert (event["ended"], event["status"]) == (ended, 200)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_client_that_never_reads_has_left(proxy_factory: Any, stream: bool) -> None:
+    """
+    Nothing of its exchange stays, and the event says whose doing it was.
+    """
+
+    async def pours(request: Any, reader: Any, writer: Any) -> None:
+        writer.write(STREAM_HEAD if stream else JSON)
+        while True:
+            writer.write(chunk(b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\n' % (b"a" * 60_000)))
+            await writer.drain()
+
+    async with whole(proxy_factory, pours, limits={"send_timeout": 0.2}) as w:
+        client = await w.send(dumps({**SMALL, "stream": stream}))
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await w.upstream.arrived.wait()
+        async with asyncio.timeout(20):
+            while w.inflight or w.upstream._tasks:
+                await asyncio.sleep(0.01)
+        (event,) = w.proxied.proxy.core.journal.recent(5)
+
+    assert (event["ended"], event["status"]) == ("client-left", 200)
+
+
 async def test_a_client_that_leaves_after_the_end_had_its_answer(proxy_factory: Any) -> None:
     """
     Many close the connection as soon as they have read ``[DONE]``.
