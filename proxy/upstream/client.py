@@ -14,6 +14,7 @@ from proxy.upstream.connection import Connection
 from proxy.upstream.faults import ForwardProxyError, unreachable
 from proxy.upstream.headers import response_headers
 from proxy.upstream.pool import Pool
+from proxy.upstream.proxies import proxy_for
 from proxy.upstream.reading import Reading
 from proxy.upstream.request import head_of, send_bytes, start_stream
 from proxy.upstream.settings import UpstreamSettings
@@ -101,7 +102,7 @@ class UpstreamClient:
 
     def _pool(self, name: str) -> Pool:
         settings = self._upstreams[name]
-        line = _line(settings)
+        line = _line(settings, self._environ)
         pool = self._shared.by_line.get(line)
         if pool is None:
             try:
@@ -113,9 +114,13 @@ class UpstreamClient:
         return pool
 
 
-def _line(settings: UpstreamSettings) -> _Line:
+def _line(settings: UpstreamSettings, environ: Mapping[str, str]) -> _Line:
     parts = urlsplit(settings.base_url)
-    return parts.scheme.lower(), parts.netloc, state_of_trust(settings), settings.connect_timeout
+    scheme = parts.scheme.lower()
+    # Nobody shows a certificate on a plain way, and looking at files keeps all other requests waiting.
+    secured = scheme == "https" or proxy_for(settings.base_url, environ) is not None
+    trusted = state_of_trust(settings) if secured else ()
+    return scheme, parts.netloc, trusted, settings.connect_timeout
 
 
 def _asked(connection: Connection, pool: Pool, outgoing: Outgoing, head: bytes) -> Reading:
