@@ -4,6 +4,7 @@ The client side of the proxy: sends a request as it is, and hands the answer on 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -69,7 +70,7 @@ class UpstreamClient:
         """
         Go by the files of authorities as they are now, from the next request on; connections stay where these do.
         """
-        self._pools.clear()
+        self._pools = {}  # what is just being looked at is not found again
 
     async def send(self, outgoing: Outgoing) -> Answer:
         """
@@ -77,7 +78,7 @@ class UpstreamClient:
 
         Raises ``UpstreamUnreachableError``, ``UpstreamTimeoutError`` or ``UpstreamBrokenError``.
         """
-        pool = self._pools.get(outgoing.upstream) or self._pool(outgoing.upstream)
+        pool = self._pools.get(outgoing.upstream) or await self._pool(outgoing.upstream)
         head = head_of(outgoing, pool.way)
         connection = pool.take()
         if connection is not None:
@@ -100,9 +101,9 @@ class UpstreamClient:
             await self._shared.by_line.popitem()[1].close()
         self._pools.clear()
 
-    def _pool(self, name: str) -> Pool:
-        settings = self._upstreams[name]
-        line = _line(settings, self._environ)
+    async def _pool(self, name: str) -> Pool:
+        settings, pools = self._upstreams[name], self._pools
+        line = await _line(settings, self._environ)
         pool = self._shared.by_line.get(line)
         if pool is None:
             try:
@@ -110,16 +111,16 @@ class UpstreamClient:
             except (OSError, ValueError, ForwardProxyError) as exc:
                 raise unreachable(name, exc) from exc
             pool = self._shared.by_line[line] = Pool(way, self._shared.addresses)
-        self._pools[name] = pool
+        pools[name] = pool
         return pool
 
 
-def _line(settings: UpstreamSettings, environ: Mapping[str, str]) -> _Line:
+async def _line(settings: UpstreamSettings, environ: Mapping[str, str]) -> _Line:
     parts = urlsplit(settings.base_url)
     scheme = parts.scheme.lower()
-    # Nobody shows a certificate on a plain way, and looking at files keeps all other requests waiting.
+    # Nobody shows a certificate on a plain way, and looking at files would keep all other requests waiting.
     secured = scheme == "https" or proxy_for(settings.base_url, environ) is not None
-    trusted = state_of_trust(settings) if secured else ()
+    trusted = await asyncio.to_thread(state_of_trust, settings) if secured else ()
     return scheme, parts.netloc, trusted, settings.connect_timeout
 
 

@@ -71,8 +71,15 @@ async def test_closes_what_has_been_idle_for_too_long(monkeypatch):
     Without waiting for the next request.
     """
     monkeypatch.setattr(pool, "PLAIN_SECONDS", 0.05)
-    async with reached() as r:
-        await asyncio.gather(r.ask(), r.ask())
+    both = asyncio.Barrier(2)
+
+    async def script(request, reader, writer):
+        if request.target == "/together":
+            await both.wait()
+        await plain()(request, reader, writer)
+
+    async with reached(script) as r:
+        await asyncio.gather(r.ask(path="/together"), r.ask(path="/together"))
         (kept,) = r.client._shared.by_line.values()
         async with asyncio.timeout(2):
             while kept._all:
