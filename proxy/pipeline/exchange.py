@@ -4,8 +4,8 @@ One exchange: the request as it came, and the facts gathered on its way.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
+from random import getrandbits
 from typing import Literal
 
 from proxy.chat.request import ChatRequest
@@ -44,8 +44,8 @@ _ANY_DEPTH = Viewer()
 
 
 def _new_id() -> str:
-    # What ``secrets.token_hex`` does, without its detour.
-    return os.urandom(8).hex()
+    # Not a secret. A child of a fork is seeded anew.
+    return f"{getrandbits(64):016x}"
 
 
 @dataclass(slots=True)

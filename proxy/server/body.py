@@ -139,7 +139,7 @@ class Body(AsyncIterator[bytes]):
         self.fail(BadRequestError(408, f"Nothing more of the body came for {self._silence:g} s.", "body_timeout"))
 
     async def _wait(self) -> None:
-        self._waiting = asyncio.get_running_loop().create_future()
+        self._waiting = self._flow.loop.create_future()
         await self._waiting
 
     def _wake(self) -> None:

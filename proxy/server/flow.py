@@ -25,10 +25,11 @@ class Flow:
     leaves while its reading is held.
     """
 
-    __slots__ = ("_absence", "_held", "_send_timeout", "_unread", "_waiting", "paused", "transport")
+    __slots__ = ("_absence", "_held", "_send_timeout", "_unread", "_waiting", "loop", "paused", "transport")
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, *, send_timeout: float) -> None:
         self.transport = transport
+        self.loop = loop
         self.paused = False
         self._held = False
         self._waiting: asyncio.Future[None] | None = None
@@ -99,7 +100,7 @@ class Flow:
         Wait while *paused*; one task at a time.
         """
         while self.paused:
-            self._waiting = asyncio.get_running_loop().create_future()
+            self._waiting = self.loop.create_future()
             await self._waiting
 
     def break_off(self, *, reset: bool) -> None:

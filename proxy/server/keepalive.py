@@ -50,7 +50,7 @@ class KeepAlive:
 
     def __enter__(self) -> None:
         if self._after:
-            self._timer = asyncio.get_running_loop().call_later(self._after, self._begin, self._after / 2)
+            self._timer = self._reply.flow.loop.call_later(self._after, self._begin, self._after / 2)
 
     def __exit__(self, *_: object) -> None:
         if self._timer is not None:
@@ -67,4 +67,4 @@ class KeepAlive:
             self._reply.write(_COMMENT)
         except ConnectionResetError:
             return
-        self._timer = asyncio.get_running_loop().call_later(pause, self._beat, pause)
+        self._timer = self._reply.flow.loop.call_later(pause, self._beat, pause)

@@ -41,6 +41,7 @@ class Connection(asyncio.Protocol):
         "_poll",
         "expires",
         "idle_seconds",
+        "loop",
         "on_lost",
         "on_writable",
         "receiver",
@@ -48,6 +49,7 @@ class Connection(asyncio.Protocol):
         "transport",
         "writing_paused",
     )
+    loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
 
     def __init__(self, *, idle_seconds: float, on_lost: Callable[[Connection], None] | None = None) -> None:
@@ -64,6 +66,7 @@ class Connection(asyncio.Protocol):
         """
         Take the transport.
         """
+        self.loop = asyncio.get_running_loop()
         self.transport = cast("asyncio.Transport", transport)
         if hasattr(select, "poll"):  # there is none on Windows
             self._poll = select.poll()
@@ -118,7 +121,7 @@ class Connection(asyncio.Protocol):
         Wait while the upstream is slower than we are.
         """
         if self.writing_paused and not self.transport.is_closing():
-            waiter = asyncio.get_running_loop().create_future()
+            waiter = self.loop.create_future()
             self.on_writable = lambda: None if waiter.done() else waiter.set_result(None)
             try:
                 await waiter

@@ -43,10 +43,9 @@ class Pool:
         """
         Return a kept connection that can be used, the one used last.
         """
-        now = asyncio.get_running_loop().time()
         while self._idle:
             connection = self._idle.pop()
-            if now < connection.expires and connection.is_fit():
+            if connection.loop.time() < connection.expires and connection.is_fit():
                 return connection
             connection.abort()
         return None
@@ -80,7 +79,7 @@ class Pool:
         if streamed or not (reusable and connection.idle_seconds):
             connection.abort()
             return
-        loop = asyncio.get_running_loop()
+        loop = connection.loop
         connection.expires = loop.time() + connection.idle_seconds
         self._idle.append(connection)
         if self._sweeping is None:

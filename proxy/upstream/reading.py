@@ -30,13 +30,14 @@ class Reading(Parsing, ReadyChunks):
     *pool* gets the connection back as soon as the answer is complete.
     """
 
-    __slots__ = ("_connection", "_fault", "_pool", "_upload", "_upstream", "_waiter", "tunnel")
+    __slots__ = ("_connection", "_fault", "_loop", "_pool", "_upload", "_upstream", "_waiter", "tunnel")
 
     def __init__(self, outgoing: Outgoing, connection: Connection, pool: Pool) -> None:
         super().__init__(outgoing.method, outgoing.headers)
         self.tunnel: tuple[Connection, Feed] | None = None
         self._upstream = outgoing.upstream
         self._connection: Connection | None = connection
+        self._loop = connection.loop
         self._pool = pool
         self._fault: ProxyError | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -193,7 +194,7 @@ class Reading(Parsing, ReadyChunks):
             self._fail(exc if isinstance(exc, ProxyError) else broken(self._upstream, exc))
 
     def _news(self) -> asyncio.Future[None]:
-        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        self._waiter = waiter = self._loop.create_future()
         return waiter
 
     def _wake(self) -> None:
