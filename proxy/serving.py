@@ -8,6 +8,7 @@ Run what wiring builds: in this process, or in several that share the port, the 
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -39,6 +40,7 @@ from proxy.server.ports import SharedPort, check_free
 from proxy.server.run import run, until_signal, until_supervisor
 from proxy.server.supervisor import REFUSED, Job, Supervisor
 from proxy.telemetry.address import split_address
+from proxy.telemetry.lines import Lines
 from proxy.telemetry.logs import set_up_log
 from proxy.telemetry.shared_metrics import collect_metrics, forget_gauges, share_metrics
 from proxy.tokens.vocabulary import Vocabulary
@@ -57,7 +59,7 @@ def serve(
 
     One process also ends when *lifeline* does, a pipe whose other end is held by whoever started it.
     """
-    set_up_log(settings.log, terminal=sys.stdout.isatty())
+    lines = set_up_log(settings.log, terminal=sys.stdout.isatty())
     for stray in strays:
         log.warning("environment.stray", variable=stray.variable, hint=stray.hint)
     keep_large_apart()
@@ -67,8 +69,8 @@ def serve(
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         if settings.workers > 1:
-            return _serve_in_workers(written)
-        return _in_loop(partial(_serve, written, environment(), _begun(), lifeline))
+            return _serve_in_workers(written, lines)
+        return _in_loop(partial(_serve, written, environment(), _begun(), lifeline), lines)
     except OSError as fault:
         hint = "concertina doctor tells what is in the way"
         log.critical("proxy.cannot_listen", listen=settings.listen, fault=fault.strerror or str(fault), hint=hint)
@@ -111,7 +113,7 @@ async def _built(written: Written, environ: Mapping[str, str], begun: Begun) -> 
         await running.proxy.close()
 
 
-def _serve_in_workers(written: Written) -> int:
+def _serve_in_workers(written: Written, lines: Lines) -> int:
     settings = written.settings
     if not hasattr(os, "fork"):
         log.critical("workers.unavailable")
@@ -124,7 +126,7 @@ def _serve_in_workers(written: Written) -> int:
     port_of_all = SharedPort(host, port, settings.workers)
     vocabulary = _loaded_vocabulary()
     with tempfile.TemporaryDirectory(prefix="concertina-") as folder:
-        crew = _Crew(written, environment(), port_of_all, vocabulary, Path(folder))
+        crew = _Crew(written, environment(), port_of_all, vocabulary, Path(folder), lines)
         host, port = port_of_all.address
         log.info("proxy.listening", host=host, port=port, workers=settings.workers)
         return Supervisor(
@@ -162,6 +164,7 @@ class _Crew:
     port: SharedPort
     vocabulary: Vocabulary
     folder: Path
+    lines: Lines
 
     def jobs(self) -> list[Job]:
         """
@@ -169,7 +172,7 @@ class _Crew:
         """
         found = [self._worker(number) for number in range(self.written.settings.workers)]
         if self.written.settings.admin.listen is not None:
-            found.append(Job("admin", lambda: _in_loop(self._serve_admin), outlasts=True))
+            found.append(Job("admin", lambda: _in_loop(self._serve_admin, self.lines), outlasts=True))
         return found
 
     def _worker(self, number: int) -> Job:
@@ -179,7 +182,7 @@ class _Crew:
 
         return Job(
             f"worker-{number}",
-            lambda: _in_loop(partial(self._serve_as, number, _begun(self.vocabulary))),
+            lambda: _in_loop(partial(self._serve_as, number, _begun(self.vocabulary)), self.lines),
             prepare=prepare,
             rest=partial(self.port.close, number),
         )
@@ -207,9 +210,13 @@ class _Crew:
         return self.folder / f"worker-{number}.sock"
 
 
-def _in_loop(main: Callable[[], Coroutine[object, object, None]]) -> int:
+def _in_loop(main: Callable[[], Coroutine[object, object, None]], lines: Lines) -> int:
+    async def logged() -> None:
+        with lines.gathered(asyncio.get_running_loop()):
+            await main()
+
     try:
-        run(main())
+        run(logged())
     except SettingsError as fault:
         log.critical("proxy.refused", fault=str(fault))
         return REFUSED

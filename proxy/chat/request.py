@@ -40,12 +40,24 @@ class ChatRequest:
     One chat-completions request: the raw *body*, its parsed *data*, and the rows in it.
 
     *plain* says that the fast parser read it, which the slow one, for odd JSON, does not agree with in every value.
+
+    *messages* are the client's rows, *model* is empty where none is named, *asked_output* are the output tokens asked
+    for, ``None`` where the client leaves it to the server.
     """
 
     body: bytes
     data: Message
     plain: bool = False
     inherited: Inherited | None = field(default=None, repr=False, compare=False)
+    messages: list[Message] = field(init=False, repr=False, compare=False)
+    model: str = field(init=False, repr=False, compare=False)
+    asked_output: int | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        known, model = vars(self), self.data.get("model")
+        known["messages"] = self.data["messages"]
+        known["model"] = model if isinstance(model, str) else ""
+        known["asked_output"] = _asked_output(self.data)
 
     @classmethod
     def parse(cls, body: bytes, *, deepest: int | None = None) -> ChatRequest | None:
@@ -62,14 +74,6 @@ class ChatRequest:
         if not is_understood(data) or (looked_into and deeper_than(data, deepest or 0)):
             return None
         return cls(body, data, plain)
-
-    @property
-    def messages(self) -> list[Message]:
-        """
-        The client's rows.
-        """
-        rows: list[Message] = self.data["messages"]
-        return rows
 
     @cached_property
     def notes(self) -> RowNotes:
@@ -114,14 +118,6 @@ class ChatRequest:
         return len(self.body) - (spans[rows - 1][1] - spans[0][0])
 
     @property
-    def model(self) -> str:
-        """
-        The model asked for, empty where none is named.
-        """
-        model = self.data.get("model")
-        return model if isinstance(model, str) else ""
-
-    @property
     def stream(self) -> bool:
         """
         Whether the client asked for a stream.
@@ -138,17 +134,6 @@ class ChatRequest:
             value = self.data.get(key)
             found += value if isinstance(value, list) else []
         return found
-
-    @property
-    def asked_output(self) -> int | None:
-        """
-        The output tokens asked for, ``None`` where the client leaves it to the server.
-        """
-        for key in ("max_completion_tokens", "max_tokens"):
-            value = self.data.get(key)
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return value
-        return None
 
     def splice(self, messages: Sequence[Message], changes: Mapping[str, Any] | None = None) -> bytes:
         """
@@ -217,6 +202,14 @@ def are_rows(messages: list[Any]) -> bool:
     Tell whether parsed messages are all objects.
     """
     return set(map(type, messages)) <= {dict}
+
+
+def _asked_output(data: Message) -> int | None:
+    for key in ("max_completion_tokens", "max_tokens"):
+        value = data.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None
 
 
 def _parsed(body: bytes) -> tuple[Any, bool]:

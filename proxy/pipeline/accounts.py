@@ -157,7 +157,7 @@ class MeteredAsker(ModelAsker):
         by = prompt.model or model
         writer = f"{exchange.compaction.summarizer.upstream or exchange.party.upstream} / {by[:LONGEST_NAME]}"
         span, headers = exchange.trace.call(exchange.incoming.headers, model=by)
-        traced = replace(exchange, incoming=replace(exchange.incoming, headers=headers))
+        traced = replace(exchange, incoming=exchange.incoming._replace(headers=headers))
         try:
             answer = await super().ask(traced, prompt, model=model)
         except SummaryError as why:

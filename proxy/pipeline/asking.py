@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from proxy.chat.answers import answer_message, answer_text, calls_tools, finish_reason_of, usage_of
 from proxy.chat.json import dumps, loads
@@ -46,7 +45,7 @@ class ModelAsker:
         )
         target = self._targets(exchange.route.name, settings.upstream)
         outgoing = target.outgoing(_call(exchange, body, elsewhere=settings.upstream is not None))
-        outgoing = replace(outgoing, headers=_headers(outgoing.headers))
+        outgoing = outgoing._replace(headers=_headers(outgoing.headers))
         try:
             async with asyncio.timeout(settings.timeout):
                 answer = await self._client.send(outgoing)

@@ -50,7 +50,7 @@ class Compacting:
             if ready is not None:
                 plan = await self._kept(exchange, scene, ready, start)
                 if plan is not None:
-                    return replace(plan, prepared=True)
+                    return plan._replace(prepared=True)
         return await self._passes(exchange, scene, demand, start)
 
     async def _passes(self, exchange: Exchange, scene: Scene, demand: Demand, start: Start) -> Plan | None:
@@ -95,7 +95,7 @@ class Compacting:
             plan = written or plan
             if written is not None and made.report.fits:
                 break
-        return replace(plan, kind="compacted") if plan else None
+        return plan._replace(kind="compacted") if plan else None
 
     def _may_stop(self, scene: Scene, demand: Demand, posture: Posture, layout: Layout | None) -> bool:
         """
@@ -155,7 +155,7 @@ class Compacting:
         before, mask = scene.request.messages, exchange.compaction.redact
         self._ground.archive.viewed(record, before, plan.messages, mask=mask)
         self._ahead.await_late(exchange, scene, made, record)
-        return replace(plan, kind="compacted", record=record, summary=made.report.summary)
+        return plan._replace(kind="compacted", record=record, summary=made.report.summary)
 
 
 def _written(scene: Scene, layout: Layout, changes: Mapping[str, Any] | None, *, tokens: int) -> Plan | None:

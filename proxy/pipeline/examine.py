@@ -8,8 +8,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import NamedTuple
 
 from proxy.chat.json import loads
+from proxy.chat.patterns import Patience
 from proxy.chat.sse import SseEvent, SseSplitter
 from proxy.pipeline.decoding import Decoder
 from proxy.pipeline.guarded import guarded
@@ -19,7 +21,7 @@ from proxy.recovery.classify import classify
 from proxy.recovery.fault import Fault
 from proxy.recovery.peek import AnswerLimits, Sign, StreamVerdict, judge_answer, judge_end, judge_event
 from proxy.recovery.settings import PatternRule
-from proxy.upstream.wire import Answer, Prefixed, ReadyChunks
+from proxy.upstream.wire import Answer, Prefixed
 
 HOLD_SECONDS = 3.0
 """Seconds after the upstream's headers for which role-only chunks and comments are held back."""
@@ -41,16 +43,16 @@ EVENT_STREAM = "text/event-stream"
 class Lens:
     """
     What to look for: whether a retry is *plausible* (only then is a stream held past its first event), the *limits* an
-    answer is held against, and the *patterns* of the route.
+    answer is held against, and the *patterns* of the route, which are searched for as long as the *patience* lasts.
     """
 
     plausible: bool = False
     limits: AnswerLimits = field(default_factory=AnswerLimits)
     patterns: Sequence[PatternRule] = ()
+    patience: Patience | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(NamedTuple):
     """
     The answer, still whole, and the fault in it, if it is one; *body* is there, decoded, where it was read to its end,
     and *seen* what it said of itself.
@@ -118,11 +120,10 @@ async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, 
     """
     Read up to *most* bytes; return them decoded, the answer as if nothing had been read, and whether that was all.
     """
-    chunks, first, ended = answer.chunks, b"", False
-    if isinstance(chunks, ReadyChunks):  # nearly always all of it came together with the headers
-        first, ended = chunks.ready(), chunks.ended
+    chunks = answer.chunks
+    first = chunks.ready()
     read, size = [first] if first else [], len(first)
-    if size <= most and not ended:
+    if size <= most and not chunks.ended:  # nearly always all of it came together with the headers
         async for chunk in chunks:
             read.append(chunk)
             size += len(chunk)

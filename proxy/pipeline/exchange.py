@@ -86,6 +86,11 @@ class Exchange:
     ended: str = ""
     """How it ended where that was not with a whole answer: client-left, upstream-failed, proxy-failed."""
     settled: bool = False
+    mode: str = field(init=False)
+    """The request's own wish, else the route's."""
+
+    def __post_init__(self) -> None:
+        self.mode = self.directives.mode or self.route.compaction.mode
 
     @property
     def compaction(self) -> CompactionSettings:
@@ -100,13 +105,6 @@ class Exchange:
         The route's recovery settings.
         """
         return self.route.recovery
-
-    @property
-    def mode(self) -> str:
-        """
-        The mode: the request's own wish, else the route's.
-        """
-        return self.directives.mode or self.route.compaction.mode
 
     @property
     def model(self) -> str:

@@ -5,7 +5,7 @@ Explain requests with the parts that serve them: no model is asked, no request g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import override
@@ -107,7 +107,7 @@ class Explainer:
         plan = await guarded_async("explain", planner.plan(exchange), otherwise=failed)
         exchange.action = "failed-open" if plan is failed else action_of(exchange, plan)
         measured = await guarded_async("measure", planner.measured(exchange, plan), otherwise=None)
-        return explained(exchange, replace(measured, body=plan.body) if measured else plan, parts.counter)
+        return explained(exchange, measured._replace(body=plan.body) if measured else plan, parts.counter)
 
 
 class Unwritten(MemoryStore):

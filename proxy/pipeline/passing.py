@@ -5,7 +5,6 @@ What is no chat completion, on its way to the upstream of its route.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
-from dataclasses import replace
 
 from proxy.pipeline.routes import Router
 from proxy.upstream.passthrough import PassthroughHandler
@@ -32,7 +31,7 @@ class Passing:
             return await self._passthrough.forward(incoming, upload)
         chunks = aiter(upload)
         head, whole = await _look(chunks)
-        known = replace(incoming, body=b"".join(head)) if whole else incoming
+        known = incoming._replace(body=b"".join(head)) if whole else incoming
         return await self._passthrough.forward(known, _again(head, chunks))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from proxy.chat.messages import Message
 from proxy.compaction.layout import Layout
@@ -39,8 +39,7 @@ class Demand:
         return self.window is not None or self.byte_limit is not None or self.posture is not Posture.NORMAL
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """
     The *body* to send and its facts; *scene* is ``None`` where nothing had to be measured.
 

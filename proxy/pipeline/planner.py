@@ -97,7 +97,7 @@ class Planner:
         """
         if exchange.mode != "observe":
             return Plan(request.body, why=why)
-        return replace(_untouched(await self.scene(exchange, request), why), would="untouched")
+        return _untouched(await self.scene(exchange, request), why)._replace(would="untouched")
 
     async def replan(self, exchange: Exchange, demand: Demand) -> Plan | None:
         """
@@ -124,7 +124,7 @@ class Planner:
         if request is None:
             return None
         scene = await self.scene(exchange, request)
-        return replace(plan, scene=scene, messages=request.messages, sent_tokens=scene.total)
+        return plan._replace(scene=scene, messages=request.messages, sent_tokens=scene.total)
 
     async def scene(
         self,
@@ -209,7 +209,7 @@ class Planner:
         with suppress(ValueError):
             extra = scene.extra if plan.asked_usage else {}
             body = scene.request.splice(plan.messages, {**extra, **changes})
-            return replace(plan, body=body, less_output=True)
+            return plan._replace(body=body, less_output=True)
         return plan
 
     async def _decide(self, exchange: Exchange, scene: Scene) -> Plan:
@@ -222,7 +222,7 @@ class Planner:
         over = size >= scene.budget.threshold or heavy or exchange.directives.force
         if exchange.mode == "observe":
             would: PlanKind = "compacted" if over else "reused" if scene.known.live else "untouched"
-            return replace(_untouched(scene, "observe"), would=would)
+            return _untouched(scene, "observe")._replace(would=would)
         if over and acts:
             if exchange.directives.force and size < scene.budget.threshold:
                 # Who wants it now wants it smaller than it is, not than it may be.
@@ -259,7 +259,7 @@ class Planner:
             return plan
         with suppress(ValueError):
             body = scene.request.splice(scene.request.messages, scene.extra)
-            return replace(plan, body=body, asked_usage=True)
+            return plan._replace(body=body, asked_usage=True)
         return plan
 
     def _resumed(self, scene: Scene, changes: Mapping[str, Any] | None) -> Plan | None:
@@ -271,7 +271,7 @@ class Planner:
         except (IllegalPlanError, ValueError) as fault:
             log.warning("plan.illegal", fault=str(fault))
             return None
-        return replace(plan, record=scene.known.live)
+        return plan._replace(record=scene.known.live)
 
     def _suffices(self, scene: Scene, demand: Demand) -> bool:
         """

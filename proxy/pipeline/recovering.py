@@ -5,7 +5,6 @@ Send a plan; on a refusal, climb the ladder until an answer is there or nothing 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -64,7 +63,7 @@ class Recovering:
             if exchange.mode == "off" or answer.is_event_stream:
                 return Examined(answer)
             # Observing means to learn what prompts really count, and a whole body tells it; its faults are the client's.
-            return replace(await examine(answer, Lens()), fault=None)
+            return (await examine(answer, Lens()))._replace(fault=None)
         examined = await self._try(exchange, plan)
         if plan.asked_usage and refuses_wish(examined.fault, examined.body):
             plan, examined = await self._without_wish(exchange, plan, examined)
@@ -132,13 +131,14 @@ class Recovering:
     async def _try(self, exchange: Exchange, plan: Plan) -> Examined:
         exchange.attempts += 1
         exchange.plan = plan
-        patience = Patience(FOR_REFUSAL)
-        lens = guarded("look", _lens, exchange, plan, patience, otherwise=_PLAIN)
+        plain = plan.scene is None and not exchange.recovery.patterns
+        lens = _PLAIN if plain else guarded("look", _lens, exchange, plan, otherwise=_PLAIN)
         started = monotonic()
         answer = await self._send(exchange, plan)
         self._metrics.upstream_seconds.observe(monotonic() - started)
         examined = await examine(answer, lens)
-        tell_late(patience, "patterns", route=exchange.route.name)
+        if lens.patience is not None:
+            tell_late(lens.patience, "patterns", route=exchange.route.name)
         if examined.fault is not None:
             exchange.faults.append(examined.fault.label)
             exchange.trace.refused(examined.fault.label)
@@ -202,18 +202,18 @@ def demand_of(attempt: Attempt, request: ChatRequest) -> Demand:
     )
 
 
-def _lens(exchange: Exchange, plan: Plan, patience: Patience) -> Lens:
+def _lens(exchange: Exchange, plan: Plan) -> Lens:
     scene = plan.scene
-    if scene is None and not exchange.recovery.patterns:
-        return _PLAIN
+    patience = Patience(FOR_REFUSAL)
     patterns = pattern_rules(exchange.recovery.patterns, patience)
     if scene is None:
-        return Lens(patterns=patterns)
+        return Lens(patterns=patterns, patience=patience)
     unknown = scene.window.source == "default"
     sent = scene.scaled(plan.sent_tokens or scene.total)
     again = Label.CONTEXT_OVERFLOW in exchange.faults
     plausible = unknown or again or sent >= PLAUSIBLE_SHARE * scene.window.tokens
-    return Lens(plausible, AnswerLimits(scene.window.tokens, scene.request.asked_output), patterns)
+    limits = AnswerLimits(scene.window.tokens, scene.request.asked_output)
+    return Lens(plausible, limits, patterns, patience)
 
 
 def pattern_rules(settings: Sequence[PatternSettings], patience: Patience) -> tuple[PatternRule, ...]:

@@ -65,7 +65,7 @@ class Relayed(ReadyChunks):
     @override
     def ready(self) -> bytes:
         chunks = self._chunks
-        if self._over or not isinstance(chunks, ReadyChunks):
+        if self._over:
             return b""
         taken = chunks.ready()
         taken = self._watched(taken) if taken else taken

@@ -5,11 +5,11 @@ Send a plan to the upstream of its route.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from proxy.pipeline.decoding import READABLE
 from proxy.pipeline.exchange import Exchange
+from proxy.pipeline.heads import Heads
 from proxy.pipeline.plan import Plan
 from proxy.pipeline.routes import Router
 from proxy.upstream.client import UpstreamClient
@@ -53,11 +53,11 @@ class Sending:
             # A frame can only be taken out of a stream that can be read.
             kept = tuple((name, value) for name, value in headers if name.lower() != ENCODING_HEADER)
             headers = (*kept, (ENCODING_HEADER, "identity"))
-        elif ENCODING_HEADER in exchange.heads and exchange.mode in {"compact", "recover"}:
-            headers = _readable(headers)
+        elif exchange.mode in {"compact", "recover"}:
+            headers = _readable(headers, exchange.heads)
         headers = exchange.trace.main_call(headers, model=exchange.model)
         if headers is not incoming.headers:
-            incoming = replace(incoming, headers=headers)
+            incoming = incoming._replace(headers=headers)
         return await self._client.send(self._targets[exchange.route.name].outgoing(incoming, plan.body))
 
     def of_request(self, incoming: Incoming) -> UpstreamTarget:
@@ -73,13 +73,13 @@ class Sending:
         return self._targets[route] if upstream is None else self._by_upstream[upstream]
 
 
-def _readable(headers: Headers) -> Headers:
+def _readable(headers: Headers, heads: Heads) -> Headers:
     """
     Return *headers* that offer those codings alone that we can read: a refusal in another is never recovered from.
     """
-    size = len(ENCODING_HEADER)
-    offers = [value for name, value in headers if len(name) == size and name.lower() == ENCODING_HEADER]
-    if all(_codings(value) == value for value in offers):
+    offer = heads.get(ENCODING_HEADER)
+    # As many names as headers: none came twice.
+    if offer is None or (len(heads) == len(headers) and _codings(offer) == offer):
         return headers
     return tuple((name, _codings(value) if name.lower() == ENCODING_HEADER else value) for name, value in headers)
 

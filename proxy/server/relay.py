@@ -4,13 +4,11 @@ An answer on its way to the client: chunk by chunk, at the client's pace, and ne
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from proxy.chat.sse import DONE
 from proxy.errors import ProxyError, UpstreamError
 from proxy.server.failures import broken_stream_event, error_event
 from proxy.server.reply import Reply
-from proxy.upstream.wire import Answer, ReadyChunks, header
+from proxy.upstream.wire import Answer, header
 
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
@@ -28,15 +26,14 @@ async def relay(answer: Answer, reply: Reply) -> bool:
         return await _body(answer, reply)
     finally:
         answer.close()
-        await _finalise(answer.chunks)
 
 
 async def _body(answer: Answer, reply: Reply) -> bool:
     if reply.without_body:
         return reply.end()
     chunks = answer.chunks
-    first = chunks.ready() if isinstance(chunks, ReadyChunks) else b""
-    if isinstance(chunks, ReadyChunks) and chunks.ended:
+    first = chunks.ready()
+    if chunks.ended:
         return reply.end(first)
     reply.write(first)
     reply.flush()
@@ -92,10 +89,3 @@ async def _into_stream(answer: Answer, reply: Reply) -> bool:
         return reply.end(b"data: " + body + b"\n\ndata: " + DONE + b"\n\n")
     last = await _pump(answer, reply, b"")
     return reply.end() if isinstance(last, bytes) else await _broken(answer, reply, last)
-
-
-async def _finalise(chunks: AsyncIterator[bytes]) -> None:
-    # A generator that is not run to its end would otherwise be closed some time later.
-    close = getattr(chunks, "aclose", None)
-    if close is not None:
-        await close()

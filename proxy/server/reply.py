@@ -5,7 +5,7 @@ One HTTP answer on the client's connection, written byte for byte as given.
 from __future__ import annotations
 
 from proxy.server.request import Request
-from proxy.upstream.wire import Answer, Headers, ReadyChunks, header
+from proxy.upstream.wire import Answer, Headers, header
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _BODYLESS = frozenset({204, 304})
@@ -122,8 +122,7 @@ def last_words(answer: Answer, *, without_body: bool = False) -> bytes:
     Return an answer of ours after which the connection ends, as it stands on the wire.
     """
     head = _head(answer.status, answer.reason, (*answer.headers, _US), ["Connection: close"])
-    body = answer.chunks.ready() if isinstance(answer.chunks, ReadyChunks) else b""
-    return head if without_body else head + body
+    return head if without_body else head + answer.chunks.ready()
 
 
 def _head(status: int, reason: str, headers: Headers, framing: list[str]) -> bytes:

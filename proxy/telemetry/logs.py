@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 import structlog
 
+from proxy.telemetry.lines import Lines
 from proxy.telemetry.log_settings import LogSettings
 
 FRAMES = 8
@@ -67,16 +68,17 @@ def as_json(event: structlog.typing.EventDict, **options: Any) -> bytes:
         return json.dumps(event, **options).encode()  # noqa: TID251 - it writes what the other refuses
 
 
-def set_up_log(settings: LogSettings, *, terminal: bool) -> None:
+def set_up_log(settings: LogSettings, *, terminal: bool) -> Lines:
     """
-    Configure structlog for this process; levels below the configured one cost nothing.
+    Configure structlog for this process, and return where lines of JSON go; levels below the configured one cost nothing.
     """
+    lines = Lines(sys.stderr.buffer)
     as_text = settings.format == "console" or (settings.format == "auto" and terminal)
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer(serializer=as_json)
     )
-    # One write an event, so that lines of several workers do not mix.
-    factory = structlog.WriteLoggerFactory(sys.stderr) if as_text else structlog.BytesLoggerFactory(sys.stderr.buffer)
+    # Whole lines in one write, so that those of several workers do not mix.
+    factory = structlog.WriteLoggerFactory(sys.stderr) if as_text else lambda *_: lines
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -88,3 +90,4 @@ def set_up_log(settings: LogSettings, *, terminal: bool) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
+    return lines

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from proxy.upstream.credentials import with_api_key, without_client_keys
@@ -16,6 +17,9 @@ from proxy.upstream.tunnel import UPGRADE, asks_upgrade
 from proxy.upstream.urls import join
 from proxy.upstream.wire import Incoming, Outgoing
 
+_LONGEST_KNOWN = 500
+"""Characters of a target whose URL is remembered."""
+_known = lru_cache(maxsize=256)(join)
 _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
@@ -52,5 +56,7 @@ class UpstreamTarget:
         headers = with_api_key(headers, next(self._turns, None), name=self._key_header)
         if incoming.method == "GET" and asks_upgrade(incoming.headers):
             headers = (*headers, *UPGRADE)
-        url = join(self.settings.base_url, incoming.target, strip=self.strip)
+        target = incoming.target
+        # Clients choose targets: nothing of a length that could fill the memory is remembered.
+        url = (_known if len(target) <= _LONGEST_KNOWN else join)(self.settings.base_url, target, strip=self.strip)
         return Outgoing(self.name, incoming.method, url, headers, body)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
+from typing import NamedTuple
 
 Headers = tuple[tuple[str, str], ...]
 """
@@ -17,8 +17,7 @@ Order, case and duplicates as they came; bytes that are no UTF-8 stand as surrog
 EVENT_STREAM = "text/event-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """
     A client's request; *target* is the raw path and query, exactly as sent.
     """
@@ -36,8 +35,7 @@ class Incoming:
         return self.target.partition("?")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """
     A request for the upstream called *upstream*; *url* is complete, its query verbatim.
     """
@@ -82,7 +80,7 @@ class Answer:
         status: int,
         reason: str,
         headers: Headers,
-        chunks: AsyncIterator[bytes],
+        chunks: ReadyChunks,
         *,
         close: Callable[[], None] | None = None,
     ) -> None:
@@ -131,7 +129,7 @@ class Prefixed(ReadyChunks):
 
     __slots__ = ("_first", "_rest")
 
-    def __init__(self, first: Sequence[bytes], rest: AsyncIterator[bytes] | None = None) -> None:
+    def __init__(self, first: Sequence[bytes], rest: ReadyChunks | None = None) -> None:
         self._first = list(first)
         self._rest = rest
 
@@ -146,18 +144,17 @@ class Prefixed(ReadyChunks):
         """
         Take what is at hand, without waiting.
         """
-        taken = b"".join(self._first)
-        self._first.clear()
-        return taken + (self._rest.ready() if isinstance(self._rest, ReadyChunks) else b"")
+        first, rest = self._first, self._rest
+        taken = first[0] if len(first) == 1 else b"".join(first)
+        first.clear()
+        return taken if rest is None else taken + rest.ready()
 
     @property
     def ended(self) -> bool:
         """
         Whether nothing more will come.
         """
-        if self._first:
-            return False
-        return self._rest is None or (isinstance(self._rest, ReadyChunks) and self._rest.ended)
+        return not self._first and (self._rest is None or self._rest.ended)
 
 
 def header(headers: Headers, name: str) -> str | None:
