@@ -44,6 +44,8 @@ class Settling:
         self._journal = journal
         self._accounts = accounts
         self._clock = clock
+        # Bound here: each use of the module's would bind it anew.
+        self._log = log.bind()
 
     def settle(self, exchange: Exchange, seen: Seen) -> None:
         """
@@ -80,7 +82,7 @@ class Settling:
                 round(entries["before_cost"], 8),
                 round(entries["after_cost"], 8),
             )
-        log.info("exchange.finished", **event)
+        self._log.info("exchange.finished", **event)
         if exchange.trace is not UNTRACED:
             guarded("trace", lambda: exchange.trace.end(event, fault=fault_of(exchange)), otherwise=None)
         event["at"] = now

@@ -58,6 +58,24 @@ class Stamp:
         return event
 
 
+class JsonLine:
+    """
+    Writes an event as a line of JSON: all that is to be done to it in one step, since each exchange has an event.
+    """
+
+    def __init__(self) -> None:
+        self._stamp = Stamp()
+
+    def __call__(self, logger: object, method: str, event: structlog.typing.EventDict) -> bytes:
+        """
+        Return the line.
+        """
+        if "exc_info" in event:
+            event = where(logger, method, event)
+        event["level"] = method
+        return as_json(self._stamp(logger, method, event), default=repr)
+
+
 def as_json(event: structlog.typing.EventDict, **options: Any) -> bytes:
     """
     Return an event as a line of JSON; a lone surrogate in a name that a client made up loses no event.
@@ -74,18 +92,13 @@ def set_up_log(settings: LogSettings, *, terminal: bool) -> Lines:
     """
     lines = Lines(sys.stderr.buffer)
     as_text = settings.format == "console" or (settings.format == "auto" and terminal)
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer(serializer=as_json)
-    )
+    told: list[structlog.typing.Processor] = [JsonLine()]
+    if as_text:
+        told = [structlog.processors.add_log_level, where, Stamp(), structlog.dev.ConsoleRenderer()]
     # Whole lines in one write, so that those of several workers do not mix.
     factory = structlog.WriteLoggerFactory(sys.stderr) if as_text else lambda *_: lines
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            where,
-            Stamp(),
-            renderer,
-        ],
+        processors=told,
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.level.upper())),
         logger_factory=factory,
         cache_logger_on_first_use=True,
