@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from proxy.chat.answers import answer_message, answer_text, calls_tools, finish_reason_of, usage_of
 from proxy.chat.json import dumps, loads
 from proxy.errors import SummaryError, UpstreamError, UpstreamTimeoutError
-from proxy.pipeline.decoding import Decoder
+from proxy.pipeline.decoding import decoder_of
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.heads import by_name
 from proxy.summaries.guards import SummaryAnswer
@@ -56,7 +56,7 @@ class ModelAsker:
             raise SummaryError("unreachable", transient=True) from exc
         if answer.status >= 400:
             raise SummaryError(f"status {answer.status}", transient=answer.status in TRANSIENT)
-        return _read(Decoder(by_name(answer.headers)).feed(raw))
+        return _read(decoder_of(by_name(answer.headers)).feed(raw))
 
 
 def _call(exchange: Exchange, body: bytes, *, elsewhere: bool) -> Incoming:

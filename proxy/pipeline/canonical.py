@@ -51,9 +51,9 @@ def canonical(exchange: Exchange, seen: Seen, *, now: float) -> dict[str, object
     if seen.usage is not None:
         fields["prompt_tokens"], fields["completion_tokens"] = seen.usage.prompt, seen.usage.completion
         fields["cached_tokens"] = seen.usage.cached
-    for name, values in (("faults", exchange.faults), ("rungs", exchange.rungs), ("warnings", exchange.warnings)):
-        if values:
-            fields[name] = list(values)
+    if exchange.faults or exchange.rungs or exchange.warnings:
+        told = {"faults": exchange.faults, "rungs": exchange.rungs, "warnings": exchange.warnings}
+        fields |= {name: list(values) for name, values in told.items() if values}
     return fields
 
 

@@ -19,8 +19,7 @@ class Decoder:
     Decodes a copy of a body chunk by chunk; gives up silently where it cannot.
     """
 
-    def __init__(self, heads: Heads) -> None:
-        coding = heads.get("content-encoding", "").strip().lower()
+    def __init__(self, coding: str = "") -> None:
         self.readable = coding in READABLE
         self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if coding in {"gzip", "x-gzip", "deflate"} else None
         self._room = MOST_DECODED
@@ -41,3 +40,15 @@ class Decoder:
         self._room -= len(decoded)
         self.readable = self._room > 0
         return decoded
+
+
+_PLAIN = Decoder()
+"""Decodes nothing, and so has nothing to remember: one is enough for all."""
+
+
+def decoder_of(heads: Heads) -> Decoder:
+    """
+    Return the decoder for a body with these headers.
+    """
+    coding = heads.get("content-encoding")
+    return _PLAIN if coding is None else Decoder(coding.strip().lower())

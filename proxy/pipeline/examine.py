@@ -13,7 +13,7 @@ from typing import NamedTuple
 from proxy.chat.json import loads
 from proxy.chat.patterns import Patience
 from proxy.chat.sse import SseEvent, SseSplitter
-from proxy.pipeline.decoding import Decoder
+from proxy.pipeline.decoding import Decoder, decoder_of
 from proxy.pipeline.guarded import guarded
 from proxy.pipeline.heads import Heads, by_name
 from proxy.pipeline.watching import Seen, seen_in
@@ -77,7 +77,7 @@ async def examine(answer: Answer, lens: Lens) -> Examined:
 
 async def _examine(answer: Answer, lens: Lens) -> Examined:
     heads = by_name(answer.headers)
-    decoder = Decoder(heads)
+    decoder = decoder_of(heads)
     if answer.status >= FIRST_ERROR:
         body, answer, whole = await _read(answer, decoder, most=MOST_REFUSAL)
         fault = guarded("classify", lambda: classify(answer.status, body, patterns=lens.patterns), otherwise=None)
@@ -122,8 +122,11 @@ async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, 
     """
     chunks = answer.chunks
     first = chunks.ready()
-    read, size = [first] if first else [], len(first)
-    if size <= most and not chunks.ended:  # nearly always all of it came together with the headers
+    size = len(first)
+    if size <= most and chunks.ended:  # nearly always all of it came together with the headers
+        return _whole(answer, decoder, first)
+    read = [first] if first else []
+    if size <= most:
         async for chunk in chunks:
             read.append(chunk)
             size += len(chunk)
@@ -131,8 +134,11 @@ async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, 
                 break
     if size > most:
         return decoder.feed(b"".join(read)), _replayed(answer, read, answer), False
+    return _whole(answer, decoder, read[0] if len(read) == 1 else b"".join(read))
+
+
+def _whole(answer: Answer, decoder: Decoder, raw: bytes) -> tuple[bytes, Answer, bool]:
     answer.close()
-    raw = read[0] if len(read) == 1 else b"".join(read)
     whole = Answer(answer.status, answer.reason, answer.headers, Prefixed((raw,) if raw else ()))
     return decoder.feed(raw), whole, True
 

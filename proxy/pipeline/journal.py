@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Event = Mapping[str, object]
 """The fields of one ``exchange.finished``: plain values, no text of a message, no key."""
@@ -16,8 +16,7 @@ FOLLOWER_KEEPS = 200
 """Events that wait for a follower who reads slowly; older ones go."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """
     One finished exchange; *digest* is that of the whole conversation it carried, empty where none was made.
     """

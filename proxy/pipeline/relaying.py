@@ -10,7 +10,7 @@ import structlog
 from typing_extensions import override
 
 from proxy.errors import UpstreamError
-from proxy.pipeline.decoding import Decoder
+from proxy.pipeline.decoding import decoder_of
 from proxy.pipeline.exchange import Exchange
 from proxy.pipeline.heads import by_name
 from proxy.pipeline.watching import Seen, StreamWatcher
@@ -43,7 +43,7 @@ class Relayed(ReadyChunks):
         self._chunks = answer.chunks
         self._settle = settle
         self._watcher = watcher
-        self._decoder = Decoder(by_name(answer.headers))
+        self._decoder = decoder_of(by_name(answer.headers))
         self._over = False
 
     @override

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
-from proxy.chat.recent import Common, Recent, closest, grown, weight
+from proxy.chat.recent import SMALLEST, Common, Recent, closest, grown, weight
 from proxy.chat.request import ChatRequest
 
 OFF_LOOP_BYTES = 100_000
@@ -35,6 +35,8 @@ class Viewer:
 
         What is remembered for one sender (*whose*) is never looked at for another; nothing is for nobody.
         """
+        if len(body) < SMALLEST:  # most are, and nothing is remembered of them
+            return ChatRequest.parse(body, deepest=self._deepest)
         found = await self.continued(body, whose=whose)
         if found is None:
             found = await self._whole(body, remembered=bool(whose))

@@ -26,6 +26,7 @@ CUT_IN_STREAM = Fault(
     confident=False,
 )
 """No usage is at hand yet, so that it takes a prompt near the window to believe it."""
+_ERROR_TYPES = ("error", "response.failed")
 _ANSWER_KEYS = frozenset({"choices", "output", "content", "candidates", "data"})
 _OVERFLOW_FINISH = frozenset({"model_context_window_exceeded", "context_length_exceeded", "context_window_exceeded"})
 
@@ -114,9 +115,9 @@ def is_error(value: Any) -> bool:
     """
     if not isinstance(value, dict):
         return False
-    if value.get("error") or value.get("errors") or "error" in (value.get("object"), value.get("type")):
+    if value.get("error") or value.get("errors"):
         return True
-    if value.get("type") == "response.failed":
+    if value.get("object") == "error" or value.get("type") in _ERROR_TYPES:
         return True
     has_answer = not _ANSWER_KEYS.isdisjoint(value)
     return not has_answer and any(isinstance(value.get(key), str) for key in ("message", "detail", "msg"))
@@ -155,8 +156,10 @@ def finish_reasons(answer: Mapping[str, Any]) -> frozenset[str]:
     """
     Return every finish reason of *answer*.
     """
-    found = [choice.get("finish_reason") for choice in _choices(answer)]
-    found.append(answer.get("stop_reason"))
+    choices = answer.get("choices")
+    found = [one.get("finish_reason") for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    if "stop_reason" in answer:
+        found.append(answer["stop_reason"])
     return frozenset([reason for reason in found if isinstance(reason, str)])
 
 

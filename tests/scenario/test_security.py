@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from proxy.chat.json import dumps
-from proxy.pipeline.decoding import MOST_DECODED, Decoder
+from proxy.pipeline.decoding import MOST_DECODED, decoder_of
 from proxy.pipeline.planner import Planner
 from proxy.telemetry.logs import where
 from tests.support.conversations import chat_session, system, user
@@ -96,7 +96,7 @@ def test_a_compressed_bomb_is_decoded_in_part_only(coding: str) -> None:
     """
     packer = zlib.compressobj(wbits=31 if coding == "gzip" else 15)
     bomb = b"".join([*(packer.compress(bytes(2**20)) for _ in range(64)), packer.flush()])
-    decoder = Decoder({"content-encoding": coding})
+    decoder = decoder_of({"content-encoding": coding})
     pieces = [decoder.feed(bomb[start : start + 65_536]) for start in range(0, len(bomb), 65_536)]
 
     assert sum(map(len, pieces)) <= MOST_DECODED
