@@ -65,11 +65,11 @@ class Lines:
 
     def _write(self, *last: bytes) -> None:
         with self._lock:
-            waiting, self._waiting = self._waiting, []
-            lines = [*waiting, *last, b""]
-            with suppress(OSError, ValueError):
-                self._stream.write(b"\n".join(lines))
-                self._stream.flush()
+            lines, self._waiting = [*self._waiting, *last], []
+            if lines:
+                with suppress(OSError, ValueError):
+                    self._stream.write(b"\n".join(lines) + b"\n")
+                    self._stream.flush()
 
     def _begin_anew(self) -> None:
         """

@@ -1,9 +1,25 @@
-from proxy.upstream.wire import Answer, Incoming, Prefixed, header, reason_of
+from proxy.upstream.wire import Answer, Incoming, Prefixed, ReadyChunks, header, reason_of
 
 
-async def rest():
-    yield b"c"
-    yield b"d"
+class Later(ReadyChunks):
+    """
+    Chunks of which none is at hand yet.
+    """
+
+    def __init__(self, *chunks):
+        self.left = list(chunks)
+
+    async def __anext__(self):
+        if not self.left:
+            raise StopAsyncIteration
+        return self.left.pop(0)
+
+    def ready(self):
+        return b""
+
+    @property
+    def ended(self):
+        return False
 
 
 async def test_reads_a_whole_answer_and_lets_go():
@@ -11,7 +27,7 @@ async def test_reads_a_whole_answer_and_lets_go():
     ``read`` is for error bodies and JSON.
     """
     closed = []
-    answer = Answer(200, "OK", (), Prefixed([b"a", b"b"], rest()), close=lambda: closed.append(1))
+    answer = Answer(200, "OK", (), Prefixed([b"a", b"b"], Later(b"c", b"d")), close=lambda: closed.append(1))
 
     assert (await answer.read(), closed) == (b"abcd", [1])
 
@@ -20,7 +36,7 @@ async def test_gives_what_was_read_ahead_at_once():
     """
     After a peek the first bytes leave together with the headers.
     """
-    chunks = Prefixed([b"a", b"b"], rest())
+    chunks = Prefixed([b"a", b"b"], Later(b"c", b"d"))
 
     assert (chunks.ready(), [chunk async for chunk in chunks]) == (b"ab", [b"c", b"d"])
 
