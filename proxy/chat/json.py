@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+_NESTED = frozenset({dict, list})
+
 
 def loads(body: bytes) -> Any:
     """
@@ -50,8 +52,9 @@ def deeper_than(value: object, levels: int) -> bool:
     level = [value] if isinstance(value, dict | list) else []
     while level and levels:
         levels -= 1
-        inner = [one.values() if type(one) is dict else one for one in level]
-        level = [item for items in inner for item in items if type(item) is dict or type(item) is list]
+        level = [
+            item for one in level for item in (one.values() if type(one) is dict else one) if type(item) in _NESTED
+        ]
     return bool(level)
 
 

@@ -28,6 +28,9 @@ ROW_BYTES = 800
 _OPENING = b'{"messages":[0'  # stands in for everything up to the end of the last common row
 _WORTH_A_LOOK = 256  # bytes in which two turns of one conversation begin alike
 _CHUNK = 128 * 1024
+_END = 64  # bytes of a row in which most rows that differ do
+_Start = tuple[str, bytes]
+"""Whose a body is, and how it begins."""
 
 
 class Recent:
@@ -39,7 +42,8 @@ class Recent:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._views: OrderedDict[int, tuple[str, ChatRequest, int]] = OrderedDict()
+        self._views: OrderedDict[int, tuple[_Start, ChatRequest, int]] = OrderedDict()
+        self._alike: dict[_Start, dict[int, ChatRequest]] = {}
         self._numbers = count()
         self.bytes = 0
 
@@ -52,12 +56,7 @@ class Recent:
         """
         if len(body) < SMALLEST:
             return []
-        start = body[:_WORTH_A_LOOK]
-        return [
-            view
-            for sender, view, _ in reversed(self._views.values())
-            if sender == whose and view.body.startswith(start)
-        ]
+        return list(reversed(self._alike.get(_start(body, whose), {}).values()))
 
     def takes(self, view: ChatRequest) -> bool:
         """
@@ -74,16 +73,27 @@ class Recent:
         size = weight(view)
         if size > self._max_bytes:
             return
-        for number, (sender, older, _) in list(self._views.items()):
-            if sender == whose and _goes_on_from(view, older):
-                self._drop(number)
-        self._views[next(self._numbers)] = (whose, view, size)
+        start, number = _start(view.body, whose), next(self._numbers)
+        for known, older in list(self._alike.get(start, {}).items()):
+            if _goes_on_from(view.messages, older.messages):
+                self._drop(known)
+        self._views[number] = (start, view, size)
+        self._alike.setdefault(start, {})[number] = view
         self.bytes += size
         while self.bytes > self._max_bytes:
             self._drop(next(iter(self._views)))
 
     def _drop(self, number: int) -> None:
-        self.bytes -= self._views.pop(number)[2]
+        start, _, size = self._views.pop(number)
+        self.bytes -= size
+        alike = self._alike[start]
+        del alike[number]
+        if not alike:
+            del self._alike[start]
+
+
+def _start(body: bytes, whose: str) -> _Start:
+    return whose, body[:_WORTH_A_LOOK]
 
 
 def continued(body: bytes, known: Iterable[ChatRequest], *, deepest: int | None = None) -> ChatRequest | None:
@@ -118,16 +128,22 @@ def closest(body: bytes, known: Iterable[ChatRequest]) -> Common | None:
     """
     best, shared = None, 0
     for view in sorted(known, key=lambda each: len(each.messages), reverse=True):
-        if len(view.messages) > shared and (rows := _shared_rows(body, view)) > shared:
+        if len(view.messages) > shared and (rows := _shared_rows(body, view, shared)) > shared:
             best, shared = view, rows
     return None if best is None else Common(best, shared)
 
 
-def _shared_rows(body: bytes, view: ChatRequest) -> int:
+def _shared_rows(body: bytes, view: ChatRequest, most: int) -> int:
+    """
+    Return how many rows *body* and *view* have in common, 0 where they are clearly no more than *most*.
+    """
     try:
         ends = view.spans.rows
     except ValueError:
         return 0
+    end = ends[most][1]
+    if not body.startswith(view.body[max(end - _END, 0) : end], max(end - _END, 0)):
+        return 0  # many conversations begin with the same long instructions
     return bisect_right(ends, _shared_bytes(body, view.body, ends[-1][1]), key=lambda span: span[1])
 
 
@@ -211,12 +227,12 @@ def _other_fields(body: bytes, view: ChatRequest, shared: int) -> _Rest:
     return _Rest(rows[1:], fields, _weight_of(fields), lambda data: scan_on(body, data, view.spans, rows=shared))
 
 
-def _goes_on_from(view: ChatRequest, older: ChatRequest) -> bool:
+def _goes_on_from(rows: list[Message], older: list[Message]) -> bool:
     """
-    Tell whether *view* begins with all rows of *older*; rows handed on are the same objects.
+    Tell whether *rows* begin with all *older* ones; rows handed on are the same objects.
     """
-    last = len(older.messages) - 1
-    return view is older or (last < len(view.messages) and view.messages[last] is older.messages[last])
+    last = len(older) - 1
+    return last < len(rows) and rows[last] is older[last]
 
 
 def weight(view: ChatRequest) -> int:

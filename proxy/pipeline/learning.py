@@ -20,7 +20,7 @@ from proxy.recovery.fault import Fault, Label
 from proxy.recovery.targets import LONG_CONTEXT_WINDOW
 from proxy.telemetry.metrics import Metrics
 from proxy.tokens.calibration import Anchor
-from proxy.tokens.media import carries_media
+from proxy.tokens.media import carries_media, known_to_carry_media
 from proxy.windows.learned import LONG_TIER, Claim
 from proxy.windows.truncation import Sighting, filled_by
 
@@ -152,7 +152,8 @@ class Learning:
         if scene is None or usage is None or plan.sent_tokens is None:
             return
         self._bodies.accepted(exchange, len(plan.body))
-        media = carries_media(plan.messages)
+        untouched = plan.messages is scene.request.messages
+        media = known_to_carry_media(scene.request.notes) if untouched else carries_media(plan.messages)
         if not media and usage.prompt > len(plan.body) + MOST_HIDDEN:
             return
         model = scene.request.model

@@ -51,7 +51,7 @@ class Viewer:
         alike = self._recent.alike(body, whose) if whose else []
         if not alike:
             return None
-        if all(view.is_located for view in alike):
+        if sum(len(view.body) for view in alike if not view.is_located) <= OFF_LOOP_BYTES:
             common = closest(body, alike)
         else:
             common = await asyncio.to_thread(closest, body, alike)

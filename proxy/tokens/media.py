@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from proxy.chat.messages import Message, parts_of
+from proxy.chat.row_notes import RowNotes
 from proxy.tokens.families import UNKNOWN, ModelFamily
 from proxy.tokens.images import image_tokens
 from proxy.tokens.pixels import size_of_base64, size_of_data_uri
@@ -42,13 +43,32 @@ def media_tokens(part: Message, family: ModelFamily) -> int | None:
     return VIDEO_TOKENS if kind in VIDEO_TYPES else None
 
 
-def carries_media(messages: Iterable[Message]) -> bool:
+def carries_media(rows: Iterable[Message]) -> bool:
     """
     Tell whether any row has a part that is no text: such a request teaches nothing about the ratio of texts.
     """
-    contents = [message.get("content") for message in messages]
-    held = [content for content in contents if content is not None and type(content) is not str]
-    return any(media_tokens(part, UNKNOWN) is not None for content in held for part in parts_of(content))
+    return any(map(_has_medium, rows))
+
+
+def known_to_carry_media(notes: RowNotes) -> bool:
+    """
+    Tell the same of a history of which no row is looked at twice, however many turns it takes.
+    """
+    return notes.on("media", _up_to_each)[-1]
+
+
+def _up_to_each(known: Sequence[bool], rows: Iterable[Message]) -> Iterator[bool]:
+    found = bool(known and known[-1])
+    for row in rows:
+        found = found or _has_medium(row)
+        yield found
+
+
+def _has_medium(row: Message) -> bool:
+    content = row.get("content")
+    if content is None or type(content) is str:
+        return False
+    return any(media_tokens(part, UNKNOWN) is not None for part in parts_of(content))
 
 
 def _image(part: Message, family: ModelFamily) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from proxy.chat.recent import SMALLEST, Recent, continued, weight
+from proxy.chat.recent import SMALLEST, Recent, closest, continued, weight
 from proxy.chat.request import ChatRequest
 from proxy.records.identity import prefix_digests
 
@@ -164,6 +164,24 @@ def test_turn_after_turn_stays_the_view_of_the_whole(
         if view is not None:
             noted = view.notes.on("row", lambda _, new: map(json.dumps, new))
             assert noted == [json.dumps(row) for row in view.messages]
+
+
+@calm
+@given(st.lists(HISTORIES, min_size=1, max_size=6), HISTORIES, st.integers(0, 6), FIELDS, STYLES)
+def test_of_several_the_one_that_shares_most_rows_is_gone_on_from(
+    histories: list[list[Any]], more: list[Any], chosen: int, fields: dict[str, Any], style: dict[str, Any]
+) -> None:
+    """
+    Whatever the others are; those that clearly share fewer rows are told by the end of one of theirs.
+    """
+    parsed = [ChatRequest.parse(written(fields, histories[0] + rows, {}, style)) for rows in histories]
+    views = [view for view in parsed if view is not None and view.plain]
+    body = written(fields, histories[0] + histories[chosen % len(histories)] + more, {}, style)
+
+    alone = [common.rows for view in views if (common := closest(body, [view])) is not None]
+    best = closest(body, views)
+
+    assert (best.rows if best is not None else 0) == max(alone, default=0)
 
 
 @calm

@@ -3,8 +3,9 @@ import struct
 
 import pytest
 
+from proxy.chat.row_notes import RowNotes
 from proxy.tokens.families import UNKNOWN, family_of
-from proxy.tokens.media import FILE_TOKENS, VIDEO_TOKENS, carries_media, media_tokens
+from proxy.tokens.media import FILE_TOKENS, VIDEO_TOKENS, carries_media, known_to_carry_media, media_tokens
 
 GIF = base64.b64encode(b"GIF89a" + struct.pack("<HH", 1_024, 1_024) + b"\0" * 9).decode()
 WAV = base64.b64encode(b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8_000, 8_000, 1, 8)).decode()
@@ -66,4 +67,8 @@ def test_tells_whether_rows_carry_media(content, answer):
     """
     A request with images does not calibrate.
     """
-    assert carries_media([{"role": "user", "content": content}]) is answer
+    rows = [{"role": "user", "content": content}, {"role": "user", "content": "hello"}]
+    notes = RowNotes(rows)
+
+    assert carries_media(rows) is answer
+    assert [known_to_carry_media(notes), known_to_carry_media(notes.handed_on(rows, shared=1))] == [answer, answer]
