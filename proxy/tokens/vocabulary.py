@@ -13,6 +13,8 @@ from proxy.tokens.estimate import estimate
 from proxy.tokens.table import ENCODING_NAME, TABLE_FILE, unpack
 
 CHUNK_CHARS = 16_384
+MOST_EXACT_CHARS = 4 * 1024 * 1024
+"""Of a longer text, a million tokens that no window holds beside anything else, so much is counted and the rest inferred."""
 _NOTHING_SPECIAL: frozenset[str] = frozenset()
 _BYTES_PER_TOKEN = 4  # of the buffer that tiktoken fills
 _SPECIAL_TOKENS = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
@@ -74,6 +76,8 @@ class Vocabulary:
             return estimate(text)
         if len(text) <= CHUNK_CHARS:
             return _count(encoding, text)
+        if len(text) > MOST_EXACT_CHARS:
+            return _inferred(encoding, text)
         return sum(_count(encoding, chunk) for chunk in chunks(text))
 
 
@@ -101,6 +105,16 @@ def chunks(text: str) -> Iterator[str]:
         yield text[start:cut]
         start = cut
     yield text[start:]
+
+
+def _inferred(encoding: Encoding, text: str) -> int:
+    """
+    Return the tokens of a very long text, by those of pieces spread evenly over it.
+    """
+    pieces = MOST_EXACT_CHARS // CHUNK_CHARS
+    starts = [(len(text) - CHUNK_CHARS) * number // (pieces - 1) for number in range(pieces)]
+    counted = sum(_count(encoding, text[start : start + CHUNK_CHARS]) for start in starts)
+    return counted * len(text) // MOST_EXACT_CHARS
 
 
 def _count(encoding: Encoding, text: str) -> int:

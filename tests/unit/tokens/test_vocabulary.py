@@ -39,6 +39,18 @@ def test_cutting_long_text_costs_next_to_nothing(vocabulary, encoding, kind):
     assert abs(vocabulary.count(LONG[kind]) - exact) <= 0.0003 * exact
 
 
+@pytest.mark.parametrize("kind", SHORT)
+def test_very_long_text_is_counted_by_samples(vocabulary, monkeypatch, kind):
+    """
+    Within 1 % where it is of one kind, as all texts of millions of tokens are that anybody has seen.
+    """
+    text = LONG[kind]
+    exact = vocabulary.count(text)
+    monkeypatch.setattr(module, "MOST_EXACT_CHARS", 4 * CHUNK_CHARS)
+
+    assert abs(vocabulary.count(text) - exact) <= 0.01 * exact
+
+
 def test_the_pattern_is_the_published_one(monkeypatch):
     """
     The regex is part of the encoding; a copy must not differ in a character.
