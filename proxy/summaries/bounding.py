@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from proxy.chat.messages import Message
 from proxy.summaries.base import SummaryJob
 from proxy.summaries.ledger.extract import extract
+from proxy.summaries.ledger.reach import within_reach
 from proxy.summaries.transcript import BODY_CHARS, Caps, transcript
 
 Record = tuple[str, ...]
@@ -39,7 +40,7 @@ def records(job: SummaryJob, bounds: Bounds, count: Callable[[str], int]) -> tup
 
     Only the turns that the previous summary does not cover are read, where there is one.
     """
-    rows = job.fresh if job.previous else job.originals
+    rows = within_reach(job.fresh if job.previous else job.originals)
     room = max(bounds.input_tokens - _PROMPT_TOKENS - count(job.previous or ""), _LEAST_ROOM)
     # On a small window a whole tool result would crowd out everything else; the bodies of people stay.
     tool = max(int(room * _TOOL_SHARE) * _CHARS_PER_TOKEN, _LEAST_TOOL_CHARS)

@@ -18,6 +18,7 @@ from proxy.summaries.ledger.focus import focused_stages, topic_features
 from proxy.summaries.ledger.index import Name, choose, collect
 from proxy.summaries.ledger.lexicon import Lexicon
 from proxy.summaries.ledger.near import without_near_duplicates
+from proxy.summaries.ledger.reach import within_reach
 from proxy.summaries.ledger.redundancy import keep_distinct
 from proxy.summaries.ledger.roles import Candidate, find_turns, join_answers, weigh
 from proxy.summaries.ledger.routine import fade_routine
@@ -109,7 +110,7 @@ def read_ledger(job: SummaryJob, count: Callable[[str], int], *, budget: int) ->
     Read *job* into candidates with features, weights and sizes.
     """
     first_ask = clean(job.first_ask, mask=job.redact).strip()
-    rows = job.evidence or job.originals
+    rows = within_reach(job.evidence or job.originals)
     reading = read(rows, mask=job.redact)
     turns = find_turns(rows, live=any(is_real_ask(row) for row in job.tail))
     units = join_answers(fade_routine(without_near_duplicates(keep_distinct(reading.units, reading.calls))), turns)

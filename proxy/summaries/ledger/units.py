@@ -96,12 +96,13 @@ def read(rows: Sequence[Message], *, mask: bool = True) -> Reading:
     open_calls: dict[str, int] = {}
     for index, row in enumerate(rows):
         if is_assistant(row):
+            first = len(calls)
             for call in tool_calls(row):
                 open_calls[call.call_id] = len(calls)
                 calls.append(read_call(call, row=index, mask=mask))
             text = clean(text_of(row), mask=mask)
             units += _note(index, text) if is_generated_row(row) else _assistant(index, text)
-            units += _call_units(calls, index)
+            units += _call_units(calls, first)
         elif is_tool_result(row):
             group = open_calls.get(result_id(row), len(calls) - 1)
             units += _output(index, clean(_tool_text(row), mask=mask), source=Source.TOOL, group=group)
@@ -178,10 +179,14 @@ def _assistant(index: int, text: str) -> Iterator[Unit]:
             )
 
 
-def _call_units(calls: Sequence[Call], row: int) -> Iterator[Unit]:
-    for number, call in enumerate(calls):
-        if call.row == row and not call.is_todo:
-            yield Unit(row, Source.CALL, call.text, group=number)
+def _call_units(calls: Sequence[Call], first: int) -> Iterator[Unit]:
+    """
+    Yield those of the *first* call and all behind it: of the row that was read last.
+    """
+    for number in range(first, len(calls)):
+        call = calls[number]
+        if not call.is_todo:
+            yield Unit(call.row, Source.CALL, call.text, group=number)
 
 
 def _output(index: int, text: str, *, source: Source, group: int) -> Iterator[Unit]:
