@@ -16,6 +16,7 @@ from proxy.pipeline.exchange import Exchange, Party
 from proxy.pipeline.heads import Heads
 from proxy.pipeline.lateness import tell_late
 from proxy.pipeline.settings import CompactionSettings
+from proxy.pipeline.turns import Turns
 from proxy.records.identity import more_digests, prefix_digests, row_digest, seed
 from proxy.records.row_digests import RowDigests
 from proxy.summaries.prompt import PROMPT_VERSION
@@ -27,7 +28,8 @@ MOST_PARTIES = 1_024
 LONGEST_REMEMBERED = 4_096
 """Characters of what a party presents, to be known again without a digest."""
 MANY_ROWS = 200
-"""Longer conversations are digested in a thread, and so are those that patterns are searched in."""
+MANY_BYTES = 1024 * 1024
+"""Longer and larger conversations are digested in a thread, and so are those that patterns are searched in."""
 
 
 class Identifier:
@@ -39,6 +41,7 @@ class Identifier:
         self._secret = secret
         self._namespace = namespace
         self._rows = RowDigests(row_digest)
+        self._turns = Turns()
         self._scopes: dict[int, tuple[str, CompactionSettings]] = {}
         by_header = namespace.startswith("header:")
         self._told = (
@@ -88,8 +91,8 @@ class Identifier:
             tell_late(patience, "canonicalize", route=exchange.route.name)
             return digests
         key, more = ("digests", start), partial(more_digests, seed=start, digest=self._rows.of)
-        if request.notes.missing(key) > MANY_ROWS:
-            noted = await asyncio.to_thread(request.notes.on, key, more)
+        if request.notes.missing(key) > MANY_ROWS or request.new_bytes > MANY_BYTES:
+            noted = await self._turns.run(request.new_bytes, request.notes.on, key, more)
         else:
             noted = request.notes.on(key, more)
         return tuple(filter(None, noted))

@@ -4,7 +4,6 @@ Decide what is sent: untouched, in the layout of an earlier turn, or compacted a
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +30,7 @@ from proxy.pipeline.plan import Demand, Plan, PlanKind, write_plan
 from proxy.pipeline.prepare import Preparation
 from proxy.pipeline.scene import Scene, beside_changing_rows, make_budget
 from proxy.pipeline.smallness import LARGE_BYTES, Smallness
+from proxy.pipeline.turns import Turns
 from proxy.pipeline.usage import usage_wish
 from proxy.pipeline.viewing import OFF_LOOP_BYTES
 from proxy.tokens.counter import TokenCounter
@@ -61,6 +61,7 @@ class Planner:
         self._knowledge = knowledge
         self._compacting = compacting
         self._preparation = preparation
+        self._turns = Turns()
         self._outputs = OutputLimits(knowledge)
         self._small = Smallness(knowledge, self._outputs, conversations.marks, counter)
 
@@ -143,7 +144,7 @@ class Planner:
         leading = leading_system_rows(request.messages)
         system, rows = request.messages[:leading], request.messages[leading:]
         if request.new_bytes > OFF_LOOP_BYTES:
-            fixed, running = await asyncio.to_thread(self._measure, request, leading)
+            fixed, running = await self._turns.run(request.new_bytes, self._measure, request, leading)
         else:
             fixed, running = self._measure(request, leading)
         total = fixed + running[-1] - (running[leading - 1] if leading else 0)

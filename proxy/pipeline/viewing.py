@@ -8,6 +8,7 @@ import asyncio
 
 from proxy.chat.recent import SMALLEST, Common, Recent, closest, grown, weight
 from proxy.chat.request import ChatRequest
+from proxy.pipeline.turns import Turns
 
 OFF_LOOP_BYTES = 100_000
 """Bodies with more than this that is new are parsed and counted in a thread."""
@@ -22,6 +23,7 @@ class Viewer:
     def __init__(self, deepest: int | None = None, *, recent_bytes: int = 0) -> None:
         self._deepest = deepest
         self._recent = Recent(recent_bytes)
+        self._turns = Turns()
 
     def forgetful(self) -> Viewer:
         """
@@ -58,7 +60,7 @@ class Viewer:
         if common is None:
             return None
         if len(body) - common.end > OFF_LOOP_BYTES:
-            found = await asyncio.to_thread(self._grown, body, common)
+            found = await self._turns.run(len(body) - common.end, self._grown, body, common)
         else:
             found = self._grown(body, common)
         if found is not None:
@@ -78,7 +80,7 @@ class Viewer:
 
     async def _whole(self, body: bytes, *, remembered: bool) -> ChatRequest | None:
         if len(body) > OFF_LOOP_BYTES:
-            return await asyncio.to_thread(self._parse, body, remembered=remembered)
+            return await self._turns.run(len(body), self._parse, body, remembered=remembered)
         return self._parse(body, remembered=remembered)
 
     def _parse(self, body: bytes, *, remembered: bool) -> ChatRequest | None:

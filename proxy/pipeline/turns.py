@@ -1,0 +1,32 @@
+"""
+Work in threads, of which what is heavy takes turns: several at once would only share the interpreter, and their memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+HEAVY_BYTES = 4 * 1024 * 1024
+"""Bodies from this size on wait for each other, so that the first is answered while the last still waits."""
+
+
+class Turns:
+    """
+    Runs work beside the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def run(self, size: int, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """
+        Return what *work* on *size* bytes returns.
+        """
+        if size < HEAVY_BYTES:
+            return await asyncio.to_thread(work, *args, **kwargs)
+        async with self._turn:
+            return await asyncio.to_thread(work, *args, **kwargs)
