@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -36,8 +36,10 @@ from proxy.errors import SettingsError
 from proxy.pipeline.heap import keep_large_apart
 from proxy.pipeline.workshop import Workshop
 from proxy.reloading import Read, Reloading, Written
-from proxy.server.ports import SharedPort, check_free
-from proxy.server.run import run, until_signal, until_supervisor
+from proxy.server.app import Edge
+from proxy.server.contract import Readiness
+from proxy.server.ports import SharedPort, check_free, open_port
+from proxy.server.run import Listening, run, until_signal, until_supervisor
 from proxy.server.supervisor import REFUSED, Job, Supervisor
 from proxy.telemetry.address import split_address
 from proxy.telemetry.lines import Lines
@@ -47,6 +49,8 @@ from proxy.tokens.vocabulary import Vocabulary
 from proxy.wiring import Begun, Proxy, build
 
 log = structlog.get_logger()
+_A_MOMENT = 0.001
+"""Seconds in which the loop answers what has come in."""
 _LAST_SECONDS = 5.0
 """What a worker may take to let go of everything, once its exchanges have ended."""
 
@@ -70,31 +74,46 @@ def serve(
     try:
         if settings.workers > 1:
             return _serve_in_workers(written, lines)
-        return _in_loop(partial(_serve, written, environment(), _begun(), lifeline), lines)
+        return _in_loop(partial(_serve, written, environment(), lifeline), lines)
     except OSError as fault:
         hint = "concertina doctor tells what is in the way"
         log.critical("proxy.cannot_listen", listen=settings.listen, fault=fault.strerror or str(fault), hint=hint)
         return 1
 
 
-def _begun(vocabulary: Vocabulary | None = None) -> Begun:
-    """
-    Begin what has to be there before the event loop and its threads are.
-    """
-    vocabulary = vocabulary or _loaded_vocabulary()
-    return Begun(vocabulary, Workshop.fork(vocabulary.count))
-
-
-async def _serve(written: Written, environ: Mapping[str, str], begun: Begun, lifeline: int | None) -> None:
+async def _serve(written: Written, environ: Mapping[str, str], lifeline: int | None) -> None:
     settings = written.settings
+    edge = Edge(limits=settings.limits, client_keys=settings.client_keys, ready=_not_yet)
+    listening = Listening(edge)
+    sockets = open_port(*split_address(settings.listen))
+    await listening.start_on(sockets)
+    begun = await _begun_behind(edge)
     async with _built(written, environ, begun) as running:
         proxy = running.proxy
-        host, port = split_address(settings.listen)
-        listening, host, port = await proxy.start(host, port)
+        proxy.begin()
+        host, port = sockets[0].getsockname()[:2]
         log.info("proxy.listening", host=host, port=port, workers=1)
         async with _admin_port(settings.admin, proxy.admin):
             stop = partial(listening.stop, drain=settings.limits.drain)
             await until_signal(stop, hangup=running, lifeline=lifeline)
+
+
+def _not_yet() -> Readiness:
+    return Readiness(ready=False, notes=("token tables are loading",))
+
+
+async def _begun_behind(edge: Edge) -> Begun:
+    """
+    Load the token tables while *edge* answers whether this process is alive; other requests wait there.
+
+    On this thread, since there must be no other when the process for long work is forked: the loop has pauses of a tenth of
+    a second, which is also what a thread would hold the interpreter lock for.
+    """
+    vocabulary = Vocabulary()
+    await asyncio.sleep(_A_MOMENT)
+    for _ in _loading(vocabulary):
+        await asyncio.sleep(_A_MOMENT)
+    return Begun(vocabulary, Workshop.fork(vocabulary.count), edge)
 
 
 @asynccontextmanager
@@ -143,14 +162,23 @@ def _loaded_vocabulary() -> Vocabulary:
     Load the token tables once for all processes, whose memory shares them.
     """
     vocabulary = Vocabulary()
+    for _ in _loading(vocabulary):
+        pass
+    return vocabulary
+
+
+def _loading(vocabulary: Vocabulary) -> Iterator[None]:
+    """
+    Load the token tables step by step, so that processes forked after the last one share them.
+    """
     try:
-        vocabulary.load()
+        yield from vocabulary.loading()
     except (OSError, ValueError) as fault:
         log.warning("vocabulary.failed", fault=str(fault))
+    yield
     # What is frozen is not looked at by the collectors of those forked, so its pages stay shared.
     gc.collect()
     gc.freeze()
-    return vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +210,16 @@ class _Crew:
 
         return Job(
             f"worker-{number}",
-            lambda: _in_loop(partial(self._serve_as, number, _begun(self.vocabulary)), self.lines),
+            lambda: _in_loop(partial(self._serve_as, number, self._begun()), self.lines),
             prepare=prepare,
             rest=partial(self.port.close, number),
         )
+
+    def _begun(self) -> Begun:
+        """
+        Begin what has to be there before a worker's event loop and its threads are.
+        """
+        return Begun(self.vocabulary, Workshop.fork(self.vocabulary.count))
 
     async def _serve_as(self, number: int, begun: Begun) -> None:
         share_metrics(self.folder, number)

@@ -53,11 +53,13 @@ COUNT_CACHE_BYTES = 32 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Begun:
     """
-    What a process has before its event loop: the *vocabulary*, and a process beside it that shares its tables.
+    What a process has before its proxy: the *vocabulary*, a process beside it that shares its tables, and the *edge*, where
+    requests may wait already.
     """
 
     vocabulary: Vocabulary
     workshop: Workshop | None = None
+    edge: Edge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ class Proxy:
         """
         Listen; the token tables load behind it, and readiness waits until they did or cannot.
         """
-        listening = self._begin()
+        self.begin()
+        listening = Listening(self.edge)
         bound_host, bound_port = await listening.start(host, port, reuse_port=reuse_port)
         return listening, bound_host, bound_port
 
@@ -86,14 +89,17 @@ class Proxy:
         """
         Listen on sockets that the supervisor of several workers opened.
         """
-        listening = self._begin()
+        self.begin()
+        listening = Listening(self.edge)
         await listening.start_on(sockets)
         return listening
 
-    def _begin(self) -> Listening:
+    def begin(self) -> None:
+        """
+        Begin what runs beside the exchanges.
+        """
         core = self.core
         start_chores(core.tasks, core.vocabulary, core.accounts.prices, core.store, core.clock)
-        return Listening(self.edge)
 
     def look_again(self) -> None:
         """
@@ -127,7 +133,7 @@ async def build(
     """
     Return a proxy made from *settings*; needs the running loop. Raises ``SettingsError``.
 
-    What was *begun* before the loop is closed with the proxy.
+    What was *begun* before is closed with the proxy.
     """
     store = await open_store(settings.store, clock=clock)
     begun = begun or Begun(vocabulary or Vocabulary())
@@ -168,12 +174,12 @@ async def _built(
     core = await _core(settings, store, environ, begun, clock, tracer)
     knowledge = _knowledge(settings, core)
     serving = serving_of(settings, core, knowledge)
-    edge = Edge(
+    edge = begun.edge or Edge(limits=settings.limits)
+    edge.serve_with(
         serving.handler,
-        limits=settings.limits,
         keepalive_after=core.router.keepalive_after,
-        ready=lambda: readiness(core.store, core.vocabulary),
         client_keys=settings.client_keys,
+        ready=lambda: readiness(core.store, core.vocabulary),
     )
     core.metrics.watch(core.metrics.inflight, lambda: edge.inflight)
     explainer = Explainer(serving.parts)

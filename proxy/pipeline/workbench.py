@@ -61,6 +61,8 @@ def work(asked: BinaryIO, answers: BinaryIO, count: Count) -> NoReturn:
     Do jobs until nobody can ask for any; never returns into what the process was before.
     """
     try:
+        # An event loop that this was forked from would hear of signals there.
+        signal.set_wakeup_fd(-1)
         # The signals of a group are for the process that asks, which lets its exchanges end first.
         for name in _DEAF_TO:
             if hasattr(signal, name):

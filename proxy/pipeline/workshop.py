@@ -15,6 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar, cast
 
 from proxy.pipeline.workbench import FORKS, Count, Job, receive, send, work
@@ -91,7 +92,7 @@ class Workshop:
         """
         Fork it; ``None`` where that is not safe. *count* counts the tokens of a text, there as here.
         """
-        if not FORKS or threading.active_count() > 1:
+        if not FORKS or not _alone():
             return None
         asked, asking = os.pipe()
         answers, answering = os.pipe()
@@ -144,6 +145,16 @@ class Workshop:
             for line in (self._asking, self._answers):
                 with suppress(OSError):
                     line.close()
+
+
+def _alone() -> bool:
+    """
+    Say whether this is the only thread, be the others Python's or not.
+    """
+    try:
+        return len(list(Path("/proc/self/task").iterdir())) == 1
+    except OSError:
+        return threading.active_count() == 1
 
 
 def _close_all_but(*kept: int) -> None:

@@ -13,6 +13,7 @@ from proxy.errors import ProxyError
 from proxy.server.connection import Connections
 from proxy.server.contract import Handler, Readiness
 from proxy.server.failures import JSON, answer_for, refusal
+from proxy.server.held import Held
 from proxy.server.keepalive import KeepAlive, asks_stream
 from proxy.server.receive import check_target, incoming, read_body, upload_of
 from proxy.server.relay import relay
@@ -37,18 +38,19 @@ class Edge:
     Receives requests, has the handler answer them, and relays the answers.
 
     *keepalive_after* says how long a streaming client may be left without a byte; *ready* whether requests are welcome.
+    Without a handler they wait until ``serve_with`` names one.
     """
 
     def __init__(
         self,
-        handler: Handler,
+        handler: Handler | None = None,
         *,
         limits: LimitsSettings,
         keepalive_after: KeepAliveAfter = lambda _: KEEPALIVE_AFTER,
         ready: Callable[[], Readiness] = Readiness,
         client_keys: Sequence[str] = (),
     ) -> None:
-        self._handler = handler
+        self._handler = handler or Held()
         self._limits = limits
         self._keepalive_after = keepalive_after
         self._ready = ready
@@ -58,11 +60,22 @@ class Edge:
         self.idle.set()
         self.draining = False
 
-    def serve_with(self, handler: Handler, *, keepalive_after: KeepAliveAfter, client_keys: Sequence[str]) -> None:
+    def serve_with(
+        self,
+        handler: Handler,
+        *,
+        keepalive_after: KeepAliveAfter,
+        client_keys: Sequence[str],
+        ready: Callable[[], Readiness] | None = None,
+    ) -> None:
         """
         Have new requests answered by another handler; those that run end under the one they began with.
         """
-        self._handler, self._keepalive_after, self._client_keys = handler, keepalive_after, tuple(client_keys)
+        before, self._handler = self._handler, handler
+        self._keepalive_after, self._client_keys = keepalive_after, tuple(client_keys)
+        self._ready = ready or self._ready
+        if isinstance(before, Held):
+            before.give_to(handler)
 
     def connections(self) -> Connections:
         """

@@ -43,7 +43,7 @@ class SharedPort:
         if self._sockets[worker]:
             return
         for index, (family, address) in enumerate(self._addresses):
-            listener = _listen(family, address)
+            listener = _listen(family, address, shared=True)
             # A free port is chosen once, for the first worker; the others and later ones share it.
             self._addresses[index] = (family, (address[0], listener.getsockname()[1], *address[2:]))
             self._sockets[worker].append(listener)
@@ -73,6 +73,25 @@ class SharedPort:
         return self._sockets[worker]
 
 
+def open_port(host: str, port: int) -> list[socket.socket]:
+    """
+    Listen for one process, at every address of *host* on one port. Raises ``OSError`` where the port cannot be had.
+
+    The event loop would look the name up in threads, after which no process may be forked.
+    """
+    found: list[socket.socket] = []
+    try:
+        for family, address in _addresses(host, port):
+            # Where any port will do, it is chosen once.
+            chosen = found[0].getsockname()[1] if found else address[1]
+            found.append(_listen(family, (address[0], chosen, *address[2:]), shared=False))
+    except OSError as fault:
+        for listener in found:
+            listener.close()
+        raise OSError(fault.errno, f"{fault.strerror}: {host}:{port}") from fault
+    return found
+
+
 def check_free(host: str, port: int) -> None:
     """
     Raise ``OSError`` where somebody listens on the port already, be it one who would share it.
@@ -87,15 +106,27 @@ def check_free(host: str, port: int) -> None:
 
 
 def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, SocketAddress]]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    return [(family, address) for family, _, _, _, address in dict.fromkeys(found)]
+    found = dict.fromkeys(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE))
+    known: list[tuple[socket.AddressFamily, SocketAddress]]
+    known = [(family, address) for family, _, _, _, address in found]
+    # A name may have addresses of a family that the system is without.
+    return [(family, address) for family, address in known if _is_there(family)] or known
 
 
-def _listen(family: socket.AddressFamily, address: SocketAddress) -> socket.socket:
+def _is_there(family: socket.AddressFamily) -> bool:
+    try:
+        socket.socket(family, socket.SOCK_STREAM).close()
+    except OSError:
+        return False
+    return True
+
+
+def _listen(family: socket.AddressFamily, address: SocketAddress, *, shared: bool) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         _set_up(listener)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
         listener.settimeout(0)

@@ -60,10 +60,19 @@ class Vocabulary:
 
         Raises ``OSError`` or ``ValueError`` where the table is missing or damaged; counts then stay estimates.
         """
+        for _ in self.loading():
+            pass
+
+    def loading(self) -> Iterator[None]:
+        """
+        Do the same in steps, for whoever has something to do in between.
+        """
         if self._encoding is not None:
             return
         try:
-            self._encoding = _encoding(unpack(self._path.read_bytes()))
+            tokens = unpack(self._path.read_bytes())
+            yield
+            self._encoding = _encoding(tokens)
         finally:
             self._tried = True
 

@@ -15,6 +15,7 @@ from proxy.pipeline.workbench import FORKS
 from proxy.pipeline.workshop import Workshop, WorkshopError, WorkshopGoneError
 from tests.support import jobs
 
+Events = list[structlog.typing.EventDict]
 COUNT = partial(jobs.counted, "hello world")
 
 
@@ -41,6 +42,18 @@ class Starting:
 
 
 @pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> Events:
+    """
+    Collect what is told, whatever level and processors an earlier test set up.
+    """
+    caught = structlog.testing.LogCapture()
+    everything = structlog.make_filtering_bound_logger(0)
+    told = structlog.wrap_logger(structlog.PrintLogger(), processors=[caught], wrapper_class=everything)
+    monkeypatch.setattr("proxy.pipeline.longwork.log", told)
+    return caught.entries
+
+
+@pytest.fixture
 def starting() -> Iterator[Starting]:
     """
     Ends what is left of them.
@@ -51,13 +64,13 @@ def starting() -> Iterator[Starting]:
 
 
 @pytest.mark.slow
-def test_the_next_job_runs_in_another_process(starting: Starting) -> None:
+def test_the_next_job_runs_in_another_process(starting: Starting, events: Events) -> None:
     """
     Only the job at hand is lost with the one that was killed, and the log tells of it.
     """
     assert starting.work.do(COUNT) == 2
     os.kill(starting.started[0].pid, signal.SIGKILL)
-    with structlog.testing.capture_logs() as events, pytest.raises(WorkshopGoneError):
+    with pytest.raises(WorkshopGoneError):
         starting.work.do(COUNT)
 
     assert starting.work.do(COUNT) == 2
@@ -67,11 +80,11 @@ def test_the_next_job_runs_in_another_process(starting: Starting) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not FORKS, reason="jobs have no process of their own here")
-def test_a_job_that_is_killed_takes_the_process_along_nowhere(starting: Starting) -> None:
+def test_a_job_that_is_killed_takes_the_process_along_nowhere(starting: Starting, events: Events) -> None:
     """
     It ran in a process of its own, as the log tells.
     """
-    with structlog.testing.capture_logs() as events, pytest.raises(WorkshopError):
+    with pytest.raises(WorkshopError):
         starting.work.do(jobs.killed)
 
     assert starting.work.do(COUNT) == 2
@@ -100,7 +113,7 @@ def test_processes_that_die_without_a_job_done_are_started_at_longer_and_longer_
     assert len(starting.started) == 4
 
 
-def test_one_that_cannot_be_started_is_lost_as_well() -> None:
+def test_one_that_cannot_be_started_is_lost_as_well(events: Events) -> None:
     """
     A system that has no process left may have one later.
     """
@@ -110,7 +123,7 @@ def test_one_that_cannot_be_started_is_lost_as_well() -> None:
 
     work = LongWork(start=start, clock=lambda: 0.0)
 
-    with structlog.testing.capture_logs() as events, pytest.raises(WorkshopGoneError):
+    with pytest.raises(WorkshopGoneError):
         work.do(COUNT)
     assert [event["event"] for event in events] == ["workshop.lost"]
 

@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from proxy.server.ports import SharedPort
+from proxy.server.ports import SharedPort, open_port
 
 
 def connected(port: SharedPort) -> socket.socket:
@@ -74,3 +74,18 @@ def test_a_port_that_another_shares_is_refused() -> None:
             SharedPort(*port.address, 1)
     finally:
         port.close_all()
+
+
+def test_one_process_has_its_port_for_itself_at_each_address() -> None:
+    """
+    A second one is told, with the address.
+    """
+    listeners = open_port("localhost", 0)
+    names = {listener.getsockname()[1] for listener in listeners}
+    with pytest.raises(OSError, match=rf"in use: localhost:{listeners[0].getsockname()[1]}"):
+        open_port("localhost", listeners[0].getsockname()[1])
+    for listener in listeners:
+        listener.close()
+
+    assert len(names) == 1
+    assert len(listeners) == len({info[4] for info in socket.getaddrinfo("localhost", 1, type=socket.SOCK_STREAM)})
