@@ -52,6 +52,8 @@ class MemoryStore(RecordStore):
 
     @override
     async def find(self, digests: Sequence[str]) -> dict[str, tuple[Record, ...]]:
+        if not self._keys:
+            return {}
         now = self._clock()
         found = {digest: self._of(digest, now) for digest in digests if digest in self._keys}
         return {digest: records for digest, records in found.items() if records}
