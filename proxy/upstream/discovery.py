@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from proxy.chat.json import dumps, loads
@@ -33,6 +34,8 @@ FIRST_WAIT = 0.2
 """Seconds that the requests of the first moments may wait for what an upstream says of its window."""
 _PAGE_SECONDS = 10.0
 _LARGEST_PAGE = 16 * 1024 * 1024
+_LONGEST_KNOWN = 4_096
+"""Characters of a credential whose digest is remembered."""
 _FAULTS = (ProxyError, OSError, ValueError)
 _MOST_ENTRIES = 4096
 MOST_AT_ONCE = 16
@@ -274,4 +277,13 @@ async def _page(answer: Answer) -> bytes:
 
 
 def _key(upstream: str, model: str, credential: Headers) -> _Key:
-    return upstream, model, hashlib.sha256(repr(credential).encode("utf-8", "replace")).hexdigest()
+    # Clients choose what they present: nothing of a length that could fill the memory is remembered.
+    known = sum([len(value) for _, value in credential]) <= _LONGEST_KNOWN
+    return upstream, model, (_known_digest if known else _digest)(credential)
+
+
+def _digest(credential: Headers) -> str:
+    return hashlib.sha256(repr(credential).encode("utf-8", "replace")).hexdigest()
+
+
+_known_digest = lru_cache(maxsize=1_024)(_digest)
