@@ -74,7 +74,7 @@ async def test_a_request_that_we_cannot_match_goes_as_it_came(
         "second_look.SecondLook.untold",
         "settling.canonical",
         "watching.StreamWatcher.feed",
-        "relaying.Decoder",
+        "relaying.decoder_of",
     ],
 )
 @STREAMS
