@@ -84,6 +84,7 @@ class Connection(asyncio.Protocol):
             self.task.cancel()
         if self._request is not None and self._request.body is not None:
             self._request.body.fail(exc if isinstance(exc, OSError) else ConnectionResetError("the client has left"))
+            self._request.body.drop()  # what has come of a large one would stay until a collection finds it
         self.flow.lost()
 
     def pause_writing(self) -> None:

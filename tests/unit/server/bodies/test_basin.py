@@ -186,3 +186,28 @@ async def test_nothing_keeps_a_body_that_is_gone():
             assert resident() - before < 25
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="needs /proc")
+@pytest.mark.parametrize("framing", ["Content-Length: 60000000", "Transfer-Encoding: chunked"])
+async def test_nothing_keeps_a_body_whose_client_left_amid_it(framing):
+    """
+    Whoever sends most of a large body and leaves, again and again, must not fill the memory with what nobody will read.
+    """
+    start = f"POST {CHAT} HTTP/1.1\r\nHost: p\r\n{framing}\r\n\r\n".encode()
+    start += b"3938700\r\n" if "chunked" in framing else b""
+    gc.disable()
+    try:
+        async with world(handler=lambda _: Measuring()) as w:
+            before = resident()
+            for _ in range(2):
+                client = await w.client()
+                await client.send(start + bytes(50_000_000))
+                await taken_up(w)
+                await client.leave()
+                await asyncio.wait_for(w.edge.idle.wait(), 5)
+            await asyncio.sleep(0.1)
+
+            assert resident() - before < 40
+    finally:
+        gc.enable()
