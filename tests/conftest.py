@@ -3,8 +3,10 @@ What every test gets: no environment of the machine, and the fixtures of the sup
 """
 
 import os
+from collections.abc import Iterator
 
 import pytest
+import structlog
 
 pytest_plugins = [
     "tests.support.certificates",
@@ -31,3 +33,12 @@ def clean_environ(monkeypatch: pytest.MonkeyPatch) -> None:
             "openai_base_url",
         }:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def log_of_its_own() -> Iterator[None]:
+    """
+    Forget how a test, or a verb that it ran in this process, set up the log: the next one would read it elsewhere.
+    """
+    yield
+    structlog.reset_defaults()

@@ -116,7 +116,6 @@ async def test_a_fault_keeps_its_text(folder, capfd) -> None:
     structlog.configure(processors=[where, structlog.processors.KeyValueRenderer()])
     async with workers(folder, 2) as many:
         assert await many.ask_all("fail", {}) == []
-    structlog.reset_defaults()
     told = capfd.readouterr()
 
     assert "admin.failed" in told.out
