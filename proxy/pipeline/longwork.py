@@ -76,6 +76,9 @@ class LongWork:
             except OSError as fault:
                 self._lost(None)
                 raise WorkshopGoneError(str(fault)) from fault
+            if self._closed:
+                # Whoever closed this could not know of it.
+                self._workshop.close()
         return self._workshop
 
     def _lost(self, workshop: Workshop | None) -> None:

@@ -144,3 +144,23 @@ def test_pauses_grow_to_a_minute() -> None:
     None after the first loss: it was an accident.
     """
     assert [pause_after(losses) for losses in (1, 2, 3, 9)] == [0.0, 5.0, 10.0, 60.0]
+
+
+@pytest.mark.slow
+def test_a_process_that_was_just_starting_ends_too() -> None:
+    """
+    Work ends while the thread that waits for a job starts another process for it, which nobody would end then.
+    """
+    started: list[Workshop] = []
+
+    def start_late() -> Workshop:
+        work.close()
+        started.append(Workshop.start())
+        return started[0]
+
+    work = LongWork(start=start_late)
+    with pytest.raises(WorkshopError):
+        work.do(COUNT)
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0].pid, 0)
