@@ -108,14 +108,14 @@ class ChatRequest:
         """
         return self.inherited.new_bytes if self.inherited else len(self.body)
 
-    def bytes_beside(self, rows: int) -> int:
+    def beside(self, rows: int) -> bytes:
         """
-        Return how many bytes of the body are not those of its first *rows* rows, which were there on an earlier turn.
+        Return the body without its first *rows* rows, which were there on an earlier turn.
         """
         if not rows:
-            return len(self.body)
+            return self.body
         spans = self.spans.rows
-        return len(self.body) - (spans[rows - 1][1] - spans[0][0])
+        return self.body[: spans[0][0]] + self.body[spans[rows - 1][1] :]
 
     @property
     def stream(self) -> bool:

@@ -25,7 +25,7 @@ A_TOKEN = 2
 Bytes for which a token stands where both are added up.
 
 Whether anything has to be done is a matter of the threshold, of which bytes are a bound; whether there may be a record to be
-resumed, of half of it. A text has at least two bytes a token, so that one sum answers both.
+resumed, of half of it. A text has at least two bytes a token unless it is dense, so that one sum answers both.
 """
 MOST_PROVEN = 4_096
 LONGEST_NAME = 200
@@ -103,8 +103,13 @@ class Smallness:
         Tell whether the bytes alone prove that nothing has to be done; most requests end here, and are never counted.
         """
         rows, tokens = self._counter.counted(request.notes) if request.inherited else (0, 0)
-        size = A_TOKEN * tokens + request.bytes_beside(rows)
-        if self.over_bytes(exchange, request.body) or not await self._below(exchange, request, size):
+        new = request.beside(rows)
+        if self.over_bytes(exchange, request.body):
+            return False
+        surely = await self._below(exchange, request, A_TOKEN * (tokens + len(new)))
+        if not surely and not await self._below(exchange, request, A_TOKEN * tokens + len(new)):
+            return False
+        if not surely and self._counter.is_dense(new):
             return False
         # The look for images comes last, and the one that reads the whole body only where rows are more than text.
         return holds_only_text(request.notes, behind=rows) or upper_bound(request.body) is not None

@@ -104,7 +104,7 @@ def test_nor_has_one_whose_first_rows_were_counted(data, seen):
         request = ChatRequest.parse(body)
         notes = earlier.notes.handed_on(request.messages, shared=shared)
         rows, tokens = counter.counted(notes)
-        bound = tokens + request.bytes_beside(rows)
+        bound = tokens + len(request.beside(rows))
 
         assert rows == shared
         assert (

@@ -1,3 +1,6 @@
+from base64 import b64encode
+from random import Random
+
 import pytest
 
 from proxy.tokens.cache import CountCache
@@ -276,3 +279,23 @@ def test_deep_json_can_be_counted(counter):
         part = {"inner": [part]}
 
     assert counter.message({"role": "user", "content": [part]}) > 200
+
+
+@pytest.mark.parametrize(
+    ("text", "dense"),
+    [
+        (b"", False),
+        (WORDS.encode() * 5_000, False),
+        ("请把会议改到周三上午，谢谢。".encode() * 500, False),
+        (b64encode(Random(1).randbytes(20_000)), True),
+        (b"1,5,3,8\n" * 3_000, True),
+        (WORDS.encode() * 500 + b"1,5,3,8\n" * 3_000, True),
+    ],
+    ids=["nothing", "words", "Chinese", "base64", "a table", "words, then a table"],
+)
+def test_texts_of_less_than_two_bytes_a_token_are_told_by_samples(counter, text, dense):
+    """
+    They are spread over the whole of it.
+    """
+    assert counter.is_dense(text) is dense
+    assert (2 * counter.text(text.decode()) > len(text)) is dense
