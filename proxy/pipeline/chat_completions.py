@@ -170,7 +170,8 @@ class ChatCompletions:
         if self._disclose:
             headers += guarded("disclose", disclosed, exchange, otherwise=NO_HEADERS)
         if examined.body is not None:
-            return Answer(answer.status, answer.reason, headers, answer.chunks, close=answer.close)
+            answer.headers = headers
+            return answer
         watcher = StreamWatcher(strip_usage=strips, clock=self._clock)
         relayed = Relayed(exchange, answer, self._settling.settle, watcher=watcher)
         return Answer(answer.status, answer.reason, headers, relayed, close=relayed.close)

@@ -21,7 +21,7 @@ from proxy.recovery.classify import classify
 from proxy.recovery.fault import Fault
 from proxy.recovery.peek import AnswerLimits, Sign, StreamVerdict, judge_answer, judge_end, judge_event
 from proxy.recovery.settings import PatternRule
-from proxy.upstream.wire import Answer, Prefixed
+from proxy.upstream.wire import Answer, Prefixed, ReadyChunks
 
 HOLD_SECONDS = 3.0
 """Seconds after the upstream's headers for which role-only chunks and comments are held back."""
@@ -79,7 +79,7 @@ async def _examine(answer: Answer, lens: Lens) -> Examined:
     heads = by_name(answer.headers)
     decoder = decoder_of(heads)
     if answer.status >= FIRST_ERROR:
-        body, answer, whole = await _read(answer, decoder, most=MOST_REFUSAL)
+        body, whole = await _read(answer, decoder, most=MOST_REFUSAL)
         fault = guarded("classify", lambda: classify(answer.status, body, patterns=lens.patterns), otherwise=None)
         return Examined(answer, fault, body if whole else None)
     if not decoder.readable or answer.status != 200:
@@ -90,7 +90,7 @@ async def _examine(answer: Answer, lens: Lens) -> Examined:
     most = MOST_BODY if "json" in kind else _unnamed(heads)
     if not most:
         return Examined(answer)
-    body, answer, whole = await _read(answer, decoder, most=most)
+    body, whole = await _read(answer, decoder, most=most)
     return _of_body(answer, body, lens) if whole else Examined(answer)
 
 
@@ -116,55 +116,58 @@ def _unnamed(heads: Heads) -> int:
     return MOST_UNNAMED if stated.isdecimal() and len(stated) < 10 and int(stated) <= MOST_UNNAMED else 0
 
 
-async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, Answer, bool]:
+async def _read(answer: Answer, decoder: Decoder, *, most: int) -> tuple[bytes, bool]:
     """
-    Read up to *most* bytes; return them decoded, the answer as if nothing had been read, and whether that was all.
+    Read up to *most* bytes; return them decoded, and whether that was all. They are put back in front.
     """
     chunks = answer.chunks
     first = chunks.ready()
     size = len(first)
-    if size <= most and chunks.ended:  # nearly always all of it came together with the headers
-        return _whole(answer, decoder, first)
     read = [first] if first else []
-    if size <= most:
+    if size <= most and not chunks.ended:  # nearly always all of it came together with the headers
         async for chunk in chunks:
             read.append(chunk)
             size += len(chunk)
             if size > most:
                 break
-    if size > most:
-        return decoder.feed(b"".join(read)), _replayed(answer, read, answer), False
-    return _whole(answer, decoder, read[0] if len(read) == 1 else b"".join(read))
-
-
-def _whole(answer: Answer, decoder: Decoder, raw: bytes) -> tuple[bytes, Answer, bool]:
-    answer.close()
-    whole = Answer(answer.status, answer.reason, answer.headers, Prefixed((raw,) if raw else ()))
-    return decoder.feed(raw), whole, True
+    raw = read[0] if len(read) == 1 else b"".join(read)
+    whole = size <= most
+    if whole:
+        answer.close()
+    answer.chunks = Prefixed((raw,) if raw else (), None if whole else chunks)
+    return decoder.feed(raw), whole
 
 
 async def _peek(answer: Answer, decoder: Decoder, lens: Lens) -> Examined:
     """
     Read a stream up to the first event that decides, and put what was read back in front.
     """
-    splitter, read, until = SseSplitter(), list[bytes](), monotonic() + HOLD_SECONDS
-    held = Answer(answer.status, answer.reason, answer.headers, Prefixed(read), close=answer.close)
-    seen_event = False
+    chunks, read = answer.chunks, list[bytes]()
+    fault = await _first_fault(chunks, decoder, lens, read)
+    answer.chunks = Prefixed(read, chunks)
+    return Examined(answer, fault)
+
+
+async def _first_fault(chunks: ReadyChunks, decoder: Decoder, lens: Lens, read: list[bytes]) -> Fault | None:
+    """
+    Return the fault with which a stream begins, and add what is *read* of it.
+    """
+    splitter, until, seen_event = SseSplitter(), monotonic() + HOLD_SECONDS, False
     while True:
         try:
-            chunk = await _next(answer, until if seen_event else None)
+            chunk = await _next(chunks, until if seen_event else None)
         except StopAsyncIteration:
-            return Examined(_replayed(held, read, None), None if seen_event else judge_end())
+            return None if seen_event else judge_end()
         if chunk is None:
-            return Examined(_replayed(held, read, answer))
+            return None
         read.append(chunk)
         for event in splitter.feed(decoder.feed(chunk)):
             verdict = _judged(event, lens)
             seen_event = seen_event or event.data is not None
             if _decides(verdict, lens, seen_event=seen_event):
-                return Examined(_replayed(held, read, answer), _fault_of(verdict))
+                return _fault_of(verdict)
         if not decoder.readable or sum(map(len, read)) > HOLD_BYTES:
-            return Examined(_replayed(held, read, answer))
+            return None
 
 
 def _judged(event: SseEvent, lens: Lens) -> StreamVerdict:
@@ -184,18 +187,13 @@ def _fault_of(verdict: StreamVerdict) -> Fault | None:
     return judge_end(saw_done=True) if verdict.sign is Sign.DONE else verdict.fault
 
 
-async def _next(answer: Answer, until: float | None) -> bytes | None:
+async def _next(chunks: ReadyChunks, until: float | None) -> bytes | None:
     """
     Return the next chunk; ``None`` once the time for holding back is over.
     """
     if until is None:
-        return await anext(answer.chunks)
+        return await anext(chunks)
     try:
-        return await asyncio.wait_for(anext(answer.chunks), max(until - monotonic(), 0))
+        return await asyncio.wait_for(anext(chunks), max(until - monotonic(), 0))
     except TimeoutError:
         return None
-
-
-def _replayed(held: Answer, read: list[bytes], rest: Answer | None) -> Answer:
-    chunks = Prefixed(read, rest.chunks if rest else None)
-    return Answer(held.status, held.reason, held.headers, chunks, close=held.close)
