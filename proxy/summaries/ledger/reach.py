@@ -4,6 +4,7 @@ How much of a history is read at all: of one attached very late, the beginnings 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from proxy.chat.messages import Message, text_of
@@ -11,6 +12,8 @@ from proxy.chat.messages import Message, text_of
 MOST_CHARS = 5_000_000
 """More than a million tokens; to read them takes seconds."""
 _HEAD_SHARE = 0.7
+_NEAR = 4_096
+_BETWEEN = re.compile(r"[^\w.+/=~-]", re.ASCII)  # what no key has in it
 
 
 def within_reach(rows: Sequence[Message], most: int = MOST_CHARS) -> Sequence[Message]:
@@ -38,13 +41,25 @@ def _cap(sizes: Sequence[int], most: int) -> int:
 
 def _cut(row: Message, cap: int) -> Message:
     """
-    Return *row* as a row of text, cut between lines, so that no secret is cut in two and passes for something else.
+    Return *row* as a row of text, cut between lines where it has any; half a secret would pass for something else.
     """
     text = text_of(row)
     head = int(cap * _HEAD_SHARE)
     tail = text.find("\n", len(text) - (cap - head)) + 1
-    end = head if tail else cap
-    if text[end : end + 1].strip():
-        # Between lines, or at least between words.
-        end = max(text.rfind("\n", end // 2, end), 0) or text.rfind(" ", 0, end)
-    return {**row, "content": text[: max(end, 0)] + "\n[…]\n" + (text[tail:] if tail else "")}
+    end = _end(text, head if tail else cap)
+    return {**row, "content": text[:end] + "\n[…]\n" + (text[tail:] if tail else "")}
+
+
+def _end(text: str, most: int) -> int:
+    """
+    Return where the beginning of *text* ends, after at most so many characters.
+    """
+    if not text[most : most + 1].strip():
+        return most
+    near = max(most - _NEAR, 0)
+    end = text.rfind("\n", most // 2, most)
+    if end < 0:
+        end = text.rfind(" ", near, most)
+    if end < 0:  # one long line without blanks, as JSON and Chinese are
+        end = max((match.end() for match in _BETWEEN.finditer(text, near, most)), default=text.rfind(" ", 0, near))
+    return max(end, 0)

@@ -61,6 +61,26 @@ def test_no_word_is_cut_in_two(most, blank):
     assert not blank or set(read.split()) == {SECRET, "[…]"}
 
 
+@pytest.mark.parametrize("text", [f'{{"key":"{SECRET}","next":1}},' * 1_000, "请把会议改到周三上午，谢谢。" * 1_000])
+@pytest.mark.parametrize("most", range(8_000, 8_060, 7))
+def test_one_long_line_is_read_too(most, text):
+    """
+    JSON and Chinese have no blanks; a key is left whole or out all the same.
+    """
+    read = within_reach([row(text)], most=most)[0]["content"].removesuffix("\n[…]\n")
+
+    assert text.startswith(read)
+    assert most - 100 < len(read) <= most
+    assert read.count("sk-") == read.count(SECRET)
+
+
+def test_what_stands_before_a_long_word_stays():
+    """
+    The word itself has no place to be cut at.
+    """
+    assert within_reach([row("It says: " + "QUJD" * 10_000)], most=20_000)[0]["content"] == "It says:\n[…]\n"
+
+
 def test_parts_count_and_are_cut_as_text():
     """
     Their pictures have nothing to read.
