@@ -1,8 +1,8 @@
 """
 A process beside this one where long work is done, so that no stream waits for it.
 
-It is forked while there are neither threads nor an event loop, whose locks a fork would inherit, and shares the token
-tables; where it is too late for that, one is started that loads them for itself.
+It is forked while there are no threads, whose locks a fork would inherit, and shares the token tables; where it is too
+late for that, one is started that loads them for itself. Of an event loop that runs already it keeps nothing open.
 """
 
 from __future__ import annotations
