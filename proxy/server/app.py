@@ -10,7 +10,7 @@ from functools import partial
 
 from proxy.chat.json import dumps
 from proxy.errors import ProxyError
-from proxy.server.connection import Connections
+from proxy.server.connections import Connections
 from proxy.server.contract import Handler, Readiness
 from proxy.server.failures import JSON, answer_for, refusal
 from proxy.server.held import Held

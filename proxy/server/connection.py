@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any, cast
 
 import structlog
@@ -30,6 +29,10 @@ Serve = Callable[[Request], Coroutine[Any, Any, bool]]
 """
 Answers a request, and says whether its connection takes another one.
 """
+Notice = Callable[["Connection"], object]
+"""
+Hears of a connection that was made, or lost.
+"""
 
 
 class Connection(asyncio.Protocol):
@@ -39,9 +42,12 @@ class Connection(asyncio.Protocol):
     The request being served is a task, which is cancelled when the client leaves, be it by half a close.
     """
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self._head: Head | None = Head(connections.limits.headers)
+    def __init__(self, serve: Serve, limits: LimitsSettings, *, made: Notice, lost: Notice) -> None:
+        self._serve = serve
+        self._limits = limits
+        self._made = made
+        self._lost = lost
+        self._head: Head | None = Head(limits.headers)
         self._request: Request | None = None
         self._held = b""
         self._due = False
@@ -53,11 +59,11 @@ class Connection(asyncio.Protocol):
         Expect a head.
         """
         self._loop = loop = asyncio.get_running_loop()
-        self.flow = Flow(cast("asyncio.Transport", transport), loop, send_timeout=self._connections.limits.send_timeout)
+        self.flow = Flow(cast("asyncio.Transport", transport), loop, send_timeout=self._limits.send_timeout)
         probe(self.flow.transport)
         self._patience = Patience(self._loop)
-        self._connections.opened.add(self)
-        self._patience.allow(self._connections.limits.header_timeout, self.close)
+        self._made(self)
+        self._patience.allow(self._limits.header_timeout, self.close)
 
     def data_received(self, data: bytes) -> None:
         """
@@ -79,7 +85,7 @@ class Connection(asyncio.Protocol):
         """
         self._take = self._ignore
         self._patience.stop()
-        self._connections.gone(self)
+        self._lost(self)
         if self.task is not None:
             self.task.cancel()
         if self._request is not None and self._request.body is not None:
@@ -118,7 +124,7 @@ class Connection(asyncio.Protocol):
         self.flow.close()
 
     def _take_head(self, data: bytes) -> None:
-        head = self._head or Head(self._connections.limits.headers)
+        head = self._head or Head(self._limits.headers)
         try:
             rest = head.feed(data)
         except BadRequestError as exc:
@@ -131,14 +137,14 @@ class Connection(asyncio.Protocol):
             self._begin(Request(self, head), head.length, rest)
         elif self._head is None:
             self._head = head
-            self._patience.allow(self._connections.limits.header_timeout, self.close)
+            self._patience.allow(self._limits.header_timeout, self.close)
 
     def _begin(self, request: Request, length: int, rest: bytes) -> None:
         if length:
             request.body = self._body(length)
         self._request = request
         self._take = self._take_body if length else self._hold
-        self.task = self._loop.create_task(self._connections.serve(request))
+        self.task = self._loop.create_task(self._serve(request))
         self.task.add_done_callback(self._served)
         if rest:
             self._take(rest)
@@ -210,7 +216,7 @@ class Connection(asyncio.Protocol):
 
     def _outcome(self, task: asyncio.Task[bool], request: Request) -> bool:
         """
-        Tell whether the connection may go on; see to it that an answer that broke off does not look whole.
+        Notice whether the connection may go on; see to it that an answer that broke off does not look whole.
         """
         if task.cancelled():
             self.flow.break_off(reset=request.close_delimited)
@@ -254,47 +260,3 @@ class Connection(asyncio.Protocol):
         self.flow.release()
         self.flow.transport.write_eof()
         self._patience.allow(_LINGERING_SECONDS, self.close)
-
-
-class Connections:
-    """
-    Makes the protocol of each connection, and knows those that are open.
-    """
-
-    def __init__(self, serve: Serve, limits: LimitsSettings) -> None:
-        self.serve = serve
-        self.limits = limits
-        self.opened: set[Connection] = set()
-        self._empty = asyncio.Event()
-
-    def __call__(self) -> Connection:
-        """
-        Make the protocol of a new connection.
-        """
-        return Connection(self)
-
-    def gone(self, connection: Connection) -> None:
-        """
-        Forget a connection that has ended.
-        """
-        self.opened.discard(connection)
-        if not self.opened:
-            self._empty.set()
-
-    async def close(self, patience: float) -> None:
-        """
-        Cut what is still running; what has been written may go out for *patience* seconds.
-        """
-        tasks = [one.task for one in self.opened if one.task is not None]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=patience)
-        for one in tuple(self.opened):
-            one.close()
-        if self.opened:
-            self._empty.clear()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), patience)
-        for one in tuple(self.opened):
-            one.flow.transport.abort()
