@@ -13,7 +13,7 @@ from proxy.cli.replay import Turn
 
 COLUMNS = f"{'turn':>5} {'rows':>5} {'before':>8} {'after':>8}  {'action':<12} {'summaries':>9}  prefix kept"
 LEGEND = (
-    "before, after: prompt tokens as the client sent them, and as they were sent on",
+    "before, after: prompt tokens, estimated, as the client sent them and as they were sent on",
     "prefix kept: the API can use its prompt cache of the turn before",
 )
 NEXT = (
