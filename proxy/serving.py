@@ -42,6 +42,7 @@ from proxy.server.ports import SharedPort, check_free, open_port
 from proxy.server.run import Listening, run, until_signal, until_supervisor
 from proxy.server.supervisor import REFUSED, Job, Supervisor
 from proxy.telemetry.address import split_address
+from proxy.telemetry.libraries import tell_of_libraries
 from proxy.telemetry.lines import Lines
 from proxy.telemetry.logs import set_up_log
 from proxy.telemetry.shared_metrics import collect_metrics, forget_gauges, share_metrics
@@ -64,6 +65,7 @@ def serve(
     One process also ends when *lifeline* does, a pipe whose other end is held by whoever started it.
     """
     lines = set_up_log(settings.log, terminal=sys.stdout.isatty())
+    tell_of_libraries()
     for stray in strays:
         log.warning("environment.stray", variable=stray.variable, hint=stray.hint)
     keep_large_apart()
