@@ -28,5 +28,13 @@ class Turns:
         """
         if size < HEAVY_BYTES:
             return await asyncio.to_thread(work, *args, **kwargs)
-        async with self._turn:
-            return await asyncio.to_thread(work, *args, **kwargs)
+        await self._turn.acquire()
+        # The turn is the thread's, which goes on where nobody waits for it any more.
+        working = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+        working.add_done_callback(self._over)
+        return await asyncio.shield(working)
+
+    def _over(self, working: asyncio.Future[T]) -> None:
+        self._turn.release()
+        if not working.cancelled():
+            working.exception()  # asked for, since whoever was to be told may have left

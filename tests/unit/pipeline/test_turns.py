@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -59,3 +60,41 @@ async def test_what_goes_wrong_is_told_and_holds_nobody_up():
         await turns.run(HEAVY_BYTES, divmod, 1, 0)
 
     assert await turns.run(HEAVY_BYTES, divmod, 7, 2) == (3, 1)
+
+
+async def test_a_turn_lasts_as_long_as_its_work_whoever_has_left():
+    """
+    A thread cannot be stopped: clients that leave and come back would have many work at once.
+    """
+    gauge, turns = Gauge(), Turns()
+    for _ in range(3):
+        left = asyncio.ensure_future(turns.run(HEAVY_BYTES, gauge.work))
+        await asyncio.sleep(0.01)
+        left.cancel()
+        await asyncio.gather(left, return_exceptions=True)
+    await turns.run(HEAVY_BYTES, gauge.work)
+
+    assert gauge.most == 1
+
+
+async def test_a_fault_of_which_nobody_is_left_to_be_told_is_not_told():
+    """
+    Nor does it keep the turn.
+    """
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    gauge, turns = Gauge(), Turns()
+
+    def fail() -> None:
+        gauge.work()
+        raise ValueError
+
+    left = asyncio.ensure_future(turns.run(HEAVY_BYTES, fail))
+    await asyncio.sleep(0.01)
+    left.cancel()
+    await asyncio.gather(left, return_exceptions=True)
+    del left
+    await turns.run(HEAVY_BYTES, gauge.work)
+    gc.collect()
+
+    assert told == []
