@@ -35,7 +35,8 @@ def start_chores(
 
 async def _load(vocabulary: Vocabulary) -> None:
     try:
-        await asyncio.to_thread(vocabulary.load)
+        if not vocabulary.failed:  # which was told then
+            await asyncio.to_thread(vocabulary.load)
     except (OSError, ValueError) as fault:
         log.warning("vocabulary.failed", fault=str(fault))
     await asyncio.to_thread(give_back)

@@ -4,6 +4,7 @@ Token tables that are slow, damaged or missing: the proxy serves with estimates,
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,22 @@ async def test_ready_with_estimates_where_the_tables_cannot_be_read(
 
     assert await readiness(proxied) == (200, [NOTE])
     assert (reply.status, reply.action) == (200, "compacted")
+
+
+async def test_tables_that_could_not_be_read_are_told_once(
+    upstream: Any, proxy_factory: Any, tmp_path: Path, capsys: Any
+) -> None:
+    """
+    A process that serves has tried before, and said so; it must not look as if there were two faults.
+    """
+    vocabulary = Vocabulary(tmp_path / "table.bin")
+    with pytest.raises(OSError, match=r"table\.bin"):
+        vocabulary.load()
+    await proxy_factory(upstream.url, vocabulary=vocabulary)
+    while any(task.get_name() == "vocabulary" for task in asyncio.all_tasks()):
+        await asyncio.sleep(0.01)
+
+    assert "vocabulary.failed" not in capsys.readouterr().out
 
 
 async def test_not_ready_while_the_tables_load(upstream: Any, proxy_factory: Any) -> None:
