@@ -3,6 +3,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,17 @@ def test_ctrl_c_is_the_commands_alone() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.fixture
+def heeded(number: int) -> Iterator[None]:
+    """
+    A signal that is ignored, as SIGHUP is under nohup, stays ignored; here it is not.
+    """
+    before = signal.signal(number, signal.SIG_DFL)
+    yield
+    signal.signal(number, before)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_being_told_to_end_is_handed_on(number: int) -> None:
     """
@@ -148,6 +160,7 @@ def test_being_told_to_end_is_handed_on(number: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_being_told_to_end_before_the_command_runs_ends_the_proxy(number: int, tmp_path: Path) -> None:
     """
