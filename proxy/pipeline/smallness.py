@@ -102,17 +102,11 @@ class Smallness:
         """
         Tell whether the bytes alone prove that nothing has to be done; most requests end here, and are never counted.
         """
-        rows, tokens = self._counter.counted(request.notes) if request.inherited else (0, 0)
-        new = request.beside(rows)
         if self.over_bytes(exchange, request.body):
             return False
-        surely = await self._below(exchange, request, A_TOKEN * (tokens + len(new)))
-        if not surely and not await self._below(exchange, request, A_TOKEN * tokens + len(new)):
-            return False
-        if not surely and self._counter.is_dense(new):
-            return False
-        # The look for images comes last, and the one that reads the whole body only where rows are more than text.
-        return holds_only_text(request.notes, behind=rows) or upper_bound(request.body) is not None
+        if await self._below(exchange, request, A_TOKEN * len(request.body)) and _is_text(request):
+            return True
+        return await self._with_counts(exchange, request)
 
     def counted(self, exchange: Exchange, request: ChatRequest, tokens: int, window: Window) -> bool:
         """
@@ -121,6 +115,19 @@ class Smallness:
         if self._has_to_be_seen(exchange, request) or self.over_bytes(exchange, request.body):
             return False
         return tokens < self._least(exchange, request, tokens, window) // A_TOKEN
+
+    async def _with_counts(self, exchange: Exchange, request: ChatRequest) -> bool:
+        """
+        Tell the same by what was counted on an earlier turn and the bytes of the rest, of which two are a token at least.
+        """
+        if (await self._knowledge.window(exchange, request.model)).source == "default":
+            # A window that nobody told may be far smaller: refusals are looked out for from half of the threshold on.
+            return False
+        rows, tokens = self._counter.counted(request.notes) if request.inherited else (0, 0)
+        rest = request.beside(rows)
+        if not await self._below(exchange, request, A_TOKEN * tokens + len(rest)):
+            return False
+        return _is_text(request, behind=rows) and not self._counter.is_dense(rest)
 
     def _has_to_be_seen(self, exchange: Exchange, request: ChatRequest) -> bool:
         """
@@ -142,17 +149,13 @@ class Smallness:
         proven = self._proven.get(key, _NOTHING)
         if basis is not None and (known := proven.tells(basis, size)) is not None:
             return known
-        small = self._is_below(exchange, request, size, await self._knowledge.window(exchange, request.model))
+        window = await self._knowledge.window(exchange, request.model)
+        small = size < self._least(exchange, request, size, window)
         if basis is not None and len(request.model) <= LONGEST_NAME:
             if len(self._proven) >= MOST_PROVEN:
                 self._proven.clear()
             self._proven[key] = proven.after(basis, size, small=small)
         return small
-
-    def _is_below(self, exchange: Exchange, request: ChatRequest, size: int, window: Window) -> bool:
-        least = self._least(exchange, request, size, window)
-        # A window that nobody told may be far smaller: refusals are looked out for from half of it on.
-        return size < (least // 2 if window.source == "default" else least)
 
     def _least(self, exchange: Exchange, request: ChatRequest, size: int, window: Window) -> int:
         """
@@ -172,6 +175,14 @@ class Smallness:
         """
         most = self.bodies.limit(exchange)
         return most is not None and len(body) > most
+
+
+def _is_text(request: ChatRequest, *, behind: int = 0) -> bool:
+    """
+    Tell whether all *behind* the first rows is text, of which bytes are a bound.
+    """
+    # The look that reads the whole body comes last, and only where rows are more than text.
+    return holds_only_text(request.notes, behind=behind) or upper_bound(request.body) is not None
 
 
 def _key(exchange: Exchange, request: ChatRequest) -> _Key:

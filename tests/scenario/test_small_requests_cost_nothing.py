@@ -4,6 +4,8 @@ Most requests are proved small by their bytes alone.
 
 from __future__ import annotations
 
+from base64 import b64encode
+from random import Random
 from typing import Any
 
 import pytest
@@ -106,3 +108,18 @@ async def test_bytes_below_the_threshold_are_enough_where_the_window_is_known(
 
     assert (reply.status, reply.action) == (200, "passthrough")
     assert ("x-concertina-tokens" in reply.headers) is (window is None)
+
+
+@pytest.mark.parametrize("window", [128_000, None])
+async def test_two_large_pictures_are_not_counted(upstream: Any, proxy_factory: Any, window: int | None) -> None:
+    """
+    Whether the window is known or not: even dear ones are less than half of the threshold.
+    """
+    proxied = await proxy_factory(upstream.url, upstream={"context_window": window, "discover": False})
+    url = "data:image/png;base64," + b64encode(Random(1).randbytes(900_000)).decode()
+    picture = {"type": "image_url", "image_url": {"url": url}}
+
+    reply = await proxied.chat([{"role": "user", "content": [{"type": "text", "text": "look"}, picture, picture]}])
+
+    assert (reply.status, reply.action) == (200, "passthrough")
+    assert "x-concertina-tokens" not in reply.headers
