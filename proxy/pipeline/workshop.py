@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,8 +162,16 @@ def _close_all_but(*kept: int) -> None:
     """
     Close what was inherited: a port held here would stay open when the process that serves it is gone.
     """
-    first = _FIRST_FREE
-    for line in sorted(kept):
-        os.closerange(first, line)
-        first = line + 1
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+    for line in _inherited():
+        if line not in kept:
+            with suppress(OSError):  # the list itself was read from one
+                os.close(line)
+
+
+def _inherited() -> Iterable[int]:
+    # What is open is listed, since what may be open can be a thousand million, where no limit is set.
+    try:
+        found = [int(line.name) for line in Path("/proc/self/fd").iterdir()]
+    except OSError:
+        return range(_FIRST_FREE, os.sysconf("SC_OPEN_MAX"))
+    return [line for line in found if line >= _FIRST_FREE]

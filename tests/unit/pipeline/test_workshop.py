@@ -16,7 +16,7 @@ from tests.support import jobs
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks are not safe here")
 
 SCRIPT = """
-import json, os, signal, sys
+import json, os, resource, signal, sys
 from functools import partial
 from proxy.pipeline.workshop import Workshop
 
@@ -34,6 +34,8 @@ def outcome(job):
         return type(fault).__name__ + ": " + str(fault)
 
 held = open(os.devnull)
+os.dup2(held.fileno(), 900)
+resource.setrlimit(resource.RLIMIT_NOFILE, (500, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 shop = Workshop.fork(len)
 # Looked up by name in the fork, which began before these were made.
 told = {"beside": shop.pid, "here": os.getpid()}
@@ -94,9 +96,10 @@ def test_what_a_job_raises_is_raised(told: dict) -> None:
 def test_holds_nothing_of_what_it_was_forked_from(told: dict) -> None:
     """
     A port that it kept would stay open when the process that serves it is gone: standard files, its line, the pipe of
-    the job, and the listing itself are all.
+    the job, and the listing itself are all. One beyond the limit was opened before that was set.
     """
     assert len(told["files"]) <= 6
+    assert "900" not in told["files"]
 
 
 def test_ends_with_the_process_that_asks_and_not_before(told: dict) -> None:
