@@ -7,12 +7,15 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import mmap
+import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from io import BytesIO
 from typing import cast
 
-LARGE_BYTES = 4 * 1024 * 1024
+# The loop of Windows reads first and copies then, beyond the end of a body: no basin there.
+LARGE_BYTES = 4 * 1024 * 1024 if os.name == "posix" else sys.maxsize
 """Bytes from which a basin is worth its while; the C library takes as much from the system, and gives it back."""
 _PAGE = 2 * 1024 * 1024
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)  # Linux alone has it
