@@ -36,9 +36,15 @@ def clean_environ(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def log_of_its_own() -> Iterator[None]:
+def log_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """
     Forget how a test, or a verb that it ran in this process, set up the log: the next one would read it elsewhere.
+
+    Loggers that are cached would not forget.
     """
+    configure = structlog.configure
+    monkeypatch.setattr(
+        structlog, "configure", lambda **settings: configure(**{**settings, "cache_logger_on_first_use": False})
+    )
     yield
     structlog.reset_defaults()
