@@ -45,6 +45,7 @@ class Connection(asyncio.Protocol):
         "on_lost",
         "on_writable",
         "receiver",
+        "rests_since",
         "sent",
         "transport",
         "writing_paused",
@@ -55,6 +56,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, *, idle_seconds: float, on_lost: Callable[[Connection], None] | None = None) -> None:
         self.idle_seconds = idle_seconds
         self.expires = 0.0
+        self.rests_since = 0.0
         self.on_lost = on_lost
         self.on_writable: Callable[[], None] | None = None
         self.receiver: Receiver | None = None

@@ -17,6 +17,10 @@ from proxy.upstream.wire import EVENT_STREAM, Headers, header
 _PROMISE = re.compile(r"timeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 _MARGIN_SECONDS = 1.0
 _LONGEST_SECONDS = 60.0
+_REST_SECONDS = 0.005
+"""
+Time in which a server that hangs up after its answer, and does not say so, has usually done it.
+"""
 PLAIN_SECONDS = 4.0
 """
 Idle seconds where the server does not say: uvicorn, Node and cpp-httplib close after five.
@@ -41,11 +45,16 @@ class Pool:
 
     def take(self) -> Connection | None:
         """
-        Return a kept connection that can be used, the one used last.
+        Return a kept connection that can be used: the one used last, unless that has hardly rested and another one has.
         """
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.loop.time() < connection.expires and connection.is_fit():
+        idle = self._idle
+        while idle:
+            connection = idle.pop()
+            now = connection.loop.time()
+            if idle and connection.rests_since + _REST_SECONDS > now >= idle[0].rests_since + _REST_SECONDS:
+                idle.append(connection)
+                connection = idle.pop(0)
+            if now < connection.expires and connection.is_fit():
                 return connection
             connection.abort()
         return None
@@ -80,7 +89,8 @@ class Pool:
             connection.abort()
             return
         loop = connection.loop
-        connection.expires = loop.time() + connection.idle_seconds
+        connection.rests_since = now = loop.time()
+        connection.expires = now + connection.idle_seconds
         self._idle.append(connection)
         if self._sweeping is None:
             self._sweeping = loop.call_later(connection.idle_seconds, self._sweep)

@@ -47,6 +47,27 @@ async def test_lets_go_of_a_connection_that_could_be_misread(raw):
         assert r.upstream.connections == 2
 
 
+async def test_a_connection_that_has_rested_is_preferred():
+    """
+    A server may hang up right after an answer without a word about it: what is written meanwhile is lost.
+    """
+    together, served = asyncio.Barrier(2), []
+
+    async def script(request, reader, writer):
+        served.append(writer)
+        if request.target == "/together":
+            await together.wait()
+        await plain()(request, reader, writer)
+
+    async with reached(script) as r:
+        await asyncio.gather(*(r.ask(path="/together") for _ in range(2)))
+        await asyncio.sleep(0.05)
+        for _ in range(2):
+            await r.ask()
+
+        assert len(set(served[:2])) == len(set(served[2:])) == 2
+
+
 async def test_bytes_that_nobody_asked_for_end_a_kept_connection():
     """
     They would be taken for the answer to the next request.
