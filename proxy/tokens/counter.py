@@ -29,7 +29,7 @@ REPLY_PRIMING = 3
 TOOLS_FRAME = 9
 
 _SAMPLES = 4
-_SAMPLE_BYTES = 256
+_SAMPLE_BYTES = 128
 _UNSEEN = frozenset({"id", "tool_call_id", "type", "index", "status", "object", "created", "model", "cache_control"})
 _REASONING_TEXT = ("reasoning_content", "reasoning")
 _PART_TEXT = ("text", "refusal", "thinking", "reasoning", "summary")
@@ -65,8 +65,8 @@ class TokenCounter:
         Tell by samples whether a token of *text* takes fewer than two bytes, as in base64 and tables of numbers.
         """
         starts = range(0, len(text), max(len(text) // _SAMPLES, _SAMPLE_BYTES))
-        sample = [text[start : start + _SAMPLE_BYTES].decode("utf-8", "ignore") for start in starts]
-        return 2 * sum(map(self.text, sample)) > sum(len(piece.encode()) for piece in sample)
+        sample = b"".join([text[start : start + _SAMPLE_BYTES] for start in starts])
+        return 2 * self.text(sample.decode("utf-8", "ignore")) > len(sample)
 
     def message(self, message: Message) -> int:
         """
