@@ -132,6 +132,7 @@ class ChatCompletions:
             viewer=self._viewer,
             heads=heads,
             request=request,
+            viewed_whole=self._router.needs_model,
             warnings=[*directives.misread],
             trace=trace_of(self._tracer, heads, route.upstream),
         )
