@@ -55,13 +55,14 @@ class Lens:
 class Examined(NamedTuple):
     """
     The answer, still whole, and the fault in it, if it is one; *body* is there, decoded, where it was read to its end,
-    and *seen* what it said of itself.
+    and *seen* what it said of itself. *heads* are its headers by name, where they were looked at.
     """
 
     answer: Answer
     fault: Fault | None = None
     body: bytes | None = None
     seen: Seen | None = None
+    heads: Heads | None = None
 
 
 async def examine(answer: Answer, lens: Lens) -> Examined:
@@ -91,10 +92,10 @@ async def _examine(answer: Answer, lens: Lens) -> Examined:
     if not most:
         return Examined(answer)
     body, whole = await _read(answer, decoder, most=most)
-    return _of_body(answer, body, lens) if whole else Examined(answer)
+    return _of_body(answer, heads, body, lens) if whole else Examined(answer)
 
 
-def _of_body(answer: Answer, body: bytes, lens: Lens) -> Examined:
+def _of_body(answer: Answer, heads: Heads, body: bytes, lens: Lens) -> Examined:
     """
     Judge a whole answer, and note what it says of itself.
     """
@@ -105,7 +106,7 @@ def _of_body(answer: Answer, body: bytes, lens: Lens) -> Examined:
     fault = guarded(
         "judge", lambda: judge_answer(said, body, limits=lens.limits, patterns=lens.patterns), otherwise=None
     )
-    return Examined(answer, fault, body, guarded("read", seen_in, said, otherwise=None))
+    return Examined(answer, fault, body, guarded("read", seen_in, said, otherwise=None), heads)
 
 
 def _unnamed(heads: Heads) -> int:

@@ -45,11 +45,18 @@ class Ledger:
         """
         Add *entries* to the sums of a route and model, and to those of the minute.
         """
-        _add(self._rows.setdefault((route, self.name_of(route, model)), {}), entries)
+        row = self._rows.get((route, model))
+        if row is None:
+            row = self._rows.setdefault((route, self.name_of(route, model)), {})
         minute = int(at // MINUTE)
-        _add(self._minutes.setdefault(minute, {}), entries)
-        while len(self._minutes) > MINUTES:
-            self._minutes.popitem(last=False)
+        sums = self._minutes.get(minute)
+        if sums is None:
+            sums = self._minutes[minute] = {}
+            while len(self._minutes) > MINUTES:
+                self._minutes.popitem(last=False)
+        for name, value in entries.items():
+            row[name] = row.get(name, 0.0) + value
+            sums[name] = sums.get(name, 0.0) + value
 
     def sum_of(self, route: str, model: str, entry: str) -> float:
         """
@@ -71,8 +78,3 @@ class Ledger:
         Return the sums of each minute in which something ended, by seconds since 1970.
         """
         return {str(minute * int(MINUTE)): dict(sums) for minute, sums in self._minutes.items()}
-
-
-def _add(sums: Sums, entries: Mapping[str, float]) -> None:
-    for name, value in entries.items():
-        sums[name] = sums.get(name, 0.0) + value

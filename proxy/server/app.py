@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from proxy.chat.json import dumps
 from proxy.errors import ProxyError
@@ -14,7 +13,7 @@ from proxy.server.connections import Connections
 from proxy.server.contract import Handler, Readiness
 from proxy.server.failures import JSON, answer_for, refusal
 from proxy.server.held import Held
-from proxy.server.keepalive import KeepAlive, asks_stream
+from proxy.server.keepalive import KeepAlive
 from proxy.server.receive import check_target, incoming, read_body, upload_of
 from proxy.server.relay import relay
 from proxy.server.reply import Reply
@@ -125,7 +124,7 @@ class Edge:
     async def _chat(self, request: Request, reply: Reply) -> Answer:
         body = await read_body(request, limit=self._limits.max_body, silence=self._limits.header_timeout)
         asked = incoming(request, body)
-        with KeepAlive(reply, after=self._keepalive_after(asked), wanted=partial(asks_stream, body)):
+        with KeepAlive(reply, body, after=self._keepalive_after(asked)):
             return await self._handler.chat(asked)
 
     def _refuse(self, headers: Headers) -> Answer | None:

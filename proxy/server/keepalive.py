@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
 
 from proxy.chat.sse import comment
 from proxy.server.reply import Reply
@@ -39,13 +38,13 @@ class KeepAlive:
     """
     Starts an event stream when the answer takes longer than *after* seconds, then writes a comment every half of that.
 
-    Whether that is *wanted* is asked when the time has come, since most answers come earlier. A timer, not a task: the one that waits for the answer stays the one that is cancelled when the client leaves.
+    Whether *body* asks for a stream is found out when the time has come, since most answers come earlier. A timer, not a task: the one that waits for the answer stays the one that is cancelled when the client leaves.
     """
 
-    def __init__(self, reply: Reply, *, after: float | None, wanted: Callable[[], bool]) -> None:
+    def __init__(self, reply: Reply, body: bytes, *, after: float | None) -> None:
         self._reply = reply
         self._after = after
-        self._wanted = wanted
+        self._body = body
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
@@ -57,7 +56,7 @@ class KeepAlive:
             self._timer.cancel()
 
     def _begin(self, pause: float) -> None:
-        if self._wanted():
+        if asks_stream(self._body):
             self._beat(pause)
 
     def _beat(self, pause: float) -> None:

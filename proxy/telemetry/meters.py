@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from math import isnan
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import prometheus_client
 from prometheus_client.samples import Sample
@@ -25,8 +25,9 @@ class Counter(prometheus_client.Counter):
 
     @override
     def labels(self, *values: Any, **named: Any) -> Self:
-        found = self._metrics.get(values) if values else None
-        return super().labels(*values, **named) if found is None else cast("Self", found)
+        found: Any = self._metrics.get(values) if values else None
+        child: Self = super().labels(*values, **named) if found is None else found
+        return child
 
     @override
     def inc(self, amount: float = 1, exemplar: dict[str, str] | None = None) -> None:
@@ -47,8 +48,9 @@ class Histogram(prometheus_client.Histogram):
 
     @override
     def labels(self, *values: Any, **named: Any) -> Self:
-        found = self._metrics.get(values) if values else None
-        return super().labels(*values, **named) if found is None else cast("Self", found)
+        found: Any = self._metrics.get(values) if values else None
+        child: Self = super().labels(*values, **named) if found is None else found
+        return child
 
     @override
     def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:

@@ -4,7 +4,12 @@ What an event tells of a fault.
 
 from json import loads
 
-from proxy.telemetry.logs import Stamp, as_json, where
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from proxy.telemetry.log_settings import LogSettings
+from proxy.telemetry.logs import Stamp, as_json, set_up_log, where
 
 
 def test_a_fault_is_told_by_its_place():
@@ -58,3 +63,32 @@ def test_a_value_of_no_json_type_is_told_by_its_name():
     As the library that logs asks for it.
     """
     assert as_json({"path": object}, default=lambda value: value.__name__) == b'{"path":"object"}'
+
+
+@pytest.mark.parametrize(
+    ("level", "told"), [("debug", ["info", "warning"]), ("info", ["info", "warning"]), ("warning", ["warning"])]
+)
+def test_what_is_below_the_level_is_not_told(level, told, capfdbinary):
+    """
+    And what is told has its fields, its level and its time.
+    """
+    set_up_log(LogSettings(level=level, format="json"), terminal=False)
+    log = structlog.get_logger()
+    log.info("one", number=1)
+    log.warning("two", number=2)
+    lines = [loads(line) for line in capfdbinary.readouterr().err.splitlines()]
+
+    assert [line["level"] for line in lines] == told
+    assert [line["event"] for line in lines] == ["one", "two"][-len(told) :]
+    assert all(set(line) == {"event", "level", "timestamp", "number"} for line in lines)
+
+
+def test_events_can_be_captured_as_the_library_does_it():
+    """
+    Tests of plug-ins read them so.
+    """
+    set_up_log(LogSettings(format="json"), terminal=False)
+    with capture_logs() as told:
+        structlog.get_logger().info("one", number=1)
+
+    assert told == [{"event": "one", "number": 1, "log_level": "info"}]
