@@ -159,8 +159,8 @@ class ChatCompletions:
     def _relayed(self, exchange: Exchange, examined: Examined) -> Answer:
         answer, headers = examined.answer, examined.answer.headers
         exchange.status = answer.status
-        heads = by_name(headers) if examined.heads is None else examined.heads
-        exchange.upstream_request_id = request_id_of(heads.get(REQUEST_ID))
+        told = header(headers, REQUEST_ID) if examined.heads is None else examined.heads.get(REQUEST_ID)
+        exchange.upstream_request_id = request_id_of(told)
         exchange.warnings += warnings_of(exchange.plan)
         if examined.body is not None:
             # A whole body tells what it has to tell before its headers leave.

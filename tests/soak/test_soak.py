@@ -70,6 +70,7 @@ async def soak(seconds: float, upstream: Simulator, tmp_path: Path) -> list[Cens
     await lasting.stop()
 
     assert load.wrong == []
+    assert load.lost <= max(2, load.hung_up // 4), load.told
     assert sum(load.told.values()) > seconds, load.told
     assert min(echoed) > seconds / 5
     assert at_rest.inflight == 0
